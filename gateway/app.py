@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import structlog
 
+from agent.config import ModelConfig
 from agent.models.known_servers import KnownServers
 from agent.models.select import ModelDeps
 from agent.permission_rules import PermissionRule
@@ -52,6 +53,7 @@ from gateway.ops.instrumentation import MeasuredModel, ModelWatch
 from gateway.ops.key_rotation import KeyRotation
 from gateway.ops.lock import HomeLock
 from gateway.ops.model_cooldowns import ModelCooldowns
+from gateway.ops.model_trials import ModelTrials
 from gateway.ops.operators import ProcessParts, load_people
 from gateway.ops.status import GatewayStatus, ModelHealth
 from gateway.ops.watchdog import LoopWatchdog
@@ -215,8 +217,9 @@ class Gateway:
         models = ModelHealth(self._rests.board.states, self._watch)
         cluster = process if ownership.is_shared else None
         status = GatewayStatus(shared, tenants, cluster, models, self._faults, steady_now())
+        trials = ModelTrials(self._rests.board, self._watch, self._list_models)
         trust = Trust(store)
-        unlinked = ProcessParts(status, self._rotation, self._rests.board, NoLinks(), trust.load)
+        unlinked = ProcessParts(status, self._rotation, trials, NoLinks(), trust.load)
         own = replace(unlinked, reload=self._reload, change_setting=self._change_setting)
         pages = OperatorServices(shared, tenants, own)
         browsers = Identities(visitors_key(key), is_known=lambda _chat: False)
@@ -300,6 +303,9 @@ class Gateway:
     async def _change_setting(self, key: str, text: str) -> Reloaded:
         assert self._reloader is not None, "operators see pages only after the start"
         return await self._reloader.change(key, text)
+
+    def _list_models(self) -> list[ModelConfig]:
+        return [tenant.settings.model for tenant in self.tenants.values()]
 
     def _begin_stop(self) -> Stopping:
         asyncio.get_running_loop().call_later(ANSWER_S, self._stop.set)

@@ -196,13 +196,16 @@ def _open_connections(control: Path) -> Iterable[Finding]:
         yield Finding(account, f"{words} open")
 
 
-async def _end_cooldown(finding: Finding, model: str, control: Path) -> Finding:
-    """End the cooldown of a model that answers again, in the running gateway."""
+async def _tell_gateway(finding: Finding, model: str, control: Path) -> Finding:
+    """Let the running gateway try a model that answers here, if it does not ask it now."""
     try:
-        answer = await client.call(control, "POST /v1/models/end-cooldown", {"model": model})
+        status = await client.call(control, "GET /v1/status")
+        if (status.get("models") or {}).get(model, "ready") == "ready":
+            return finding
+        tried = await client.call(control, "POST /v1/models/try", {"model": model})
     except GatewayError:
         return finding
-    return replace(finding, words=f"{finding.words}; the gateway uses it again now") if answer["ended"] else finding
+    return replace(finding, words=f"{finding.words}; the gateway uses it again now") if tried["works"] else finding
 
 
 async def _remote_findings(settings: Settings, config_path: Path | None) -> AsyncIterator[Finding]:
@@ -220,5 +223,5 @@ async def _remote_findings(settings: Settings, config_path: Path | None) -> Asyn
         if settings.http.public_url is not None:
             yield await check_public_url(settings.http.public_url, asker)
         for finding, link in zip(await check_models(settings.model), links_of(settings.model).values(), strict=True):
-            yield finding if finding.to_do else await _end_cooldown(finding, link.name, settings.control_path)
+            yield finding if finding.to_do else await _tell_gateway(finding, link.name, settings.control_path)
         yield check_clock(asker.skews_s)

@@ -28,7 +28,6 @@ from gateway.operators.actions import OperationRefused
 from gateway.operators.models import (
     AccountName,
     BlockWish,
-    CooldownEnd,
     DeniedRequest,
     ModelName,
     OutboxChange,
@@ -37,6 +36,7 @@ from gateway.operators.models import (
     RoleChange,
     ScheduleRow,
     SettingChange,
+    TriedModel,
     User,
 )
 from gateway.operators.service import Operators
@@ -71,7 +71,7 @@ _NAV = ("overview", "people", "sessions", "chat", "schedules", "inbox", "outbox"
 
 Form = Mapping[str, str]
 NOTHING: Form = {}
-Changed = User | DeniedRequest | OutboxChange | ScheduleRow | Reloaded | CooldownEnd | PauseChange
+Changed = User | DeniedRequest | OutboxChange | ScheduleRow | Reloaded | TriedModel | PauseChange
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,9 +96,7 @@ _ACTIONS: Mapping[str, FormAction] = {
     "resume_schedule": FormAction(lambda do, by, form: do.resume_schedule(by, _field(form, "id")), "schedules"),
     "pause": FormAction(lambda do, by, _form: do.pause(by), "overview"),
     "resume": FormAction(lambda do, by, _form: do.resume(by), "overview"),
-    "try_model": FormAction(
-        lambda do, by, form: do.end_cooldown(by, ModelName(model=_field(form, "model"))), "overview"
-    ),
+    "try_model": FormAction(lambda do, by, form: do.try_model(by, ModelName(model=_field(form, "model"))), "overview"),
     "set": FormAction(lambda do, by, form: do.change_setting(by, _setting_of(form)), "config"),
     "discard": FormAction(lambda do, by, form: do.discard_part(by, _id_of(form)), "outbox"),
 }
@@ -306,8 +304,8 @@ class Console:
 
 def _done_words(action: str, done: Changed, locale: str | None) -> str:
     found = {name: str(value) for name, value in done}
-    if isinstance(done, CooldownEnd):
-        action = "try_model" if done.ended else "try_model_ready"
+    if isinstance(done, TriedModel):
+        action = "try_model" if done.works else "try_model_fails"
     if isinstance(done, Reloaded):
         found = {"keys": ", ".join(done.in_force)}
         action = "set" if done.in_force else "set_nothing"

@@ -880,10 +880,13 @@ class ModelName(Model):
     model: str = Field(max_length=255)
 
 
-class CooldownEnd(Model):
-    """The answer to ending a cooldown; `ended` is false if there was none."""
+class TriedModel(Model):
+    """The answer to a short question to a model."""
 
-    ended: bool
+    model: str
+    works: bool
+    words: str
+    to_do: str = Field(description="How to mend it; empty if it works.")
 
 
 class ClosedConsoles(Model):

@@ -8,7 +8,7 @@ from typing import Protocol
 from channels.messages import Address, InboundEvent
 from gateway.access.policy import AccessSnapshot
 from gateway.errors import GatewayError
-from gateway.operators.models import BotLink, ConsoleLink, Reloaded, RotatedKeys, Status, Stopping
+from gateway.operators.models import BotLink, ConsoleLink, Reloaded, RotatedKeys, Status, Stopping, TriedModel
 from gateway.store.causes import Notice
 from gateway.store.engine import Connection
 from gateway.store.inbox import InboxRow
@@ -95,8 +95,12 @@ class OperatedProcess(Protocol):
         """Apply pauses as they are now. Return True if this tenant's agents are paused; False if no gateway runs."""
         ...
 
-    def end_cooldown(self, model: str) -> bool:
-        """End the cooldown of a model. Return False if it had none."""
+    async def try_model(self, model: str) -> TriedModel:
+        """Ask a model a short question; if it answers, end what kept the gateway from asking it.
+
+        Raises:
+            GatewayError: it is not configured, or no gateway runs here.
+        """
         ...
 
     async def bot_links(self, code: str, tenant: str) -> Sequence[BotLink]:
@@ -155,8 +159,8 @@ class DetachedProcess:
     async def reload_pauses(self, _tenant: str) -> bool:
         return False
 
-    def end_cooldown(self, _model: str) -> bool:
-        return False
+    async def try_model(self, _model: str) -> TriedModel:
+        raise GatewayError("no gateway is running here: `tenk doctor` tries the models")
 
     async def bot_links(self, _code: str, _tenant: str) -> Sequence[BotLink]:
         return ()

@@ -11,12 +11,12 @@ from gateway.operators.messages import MessageActions
 from gateway.operators.models import (
     ClosedConsoles,
     ConsoleLink,
-    CooldownEnd,
     ModelName,
     Reloaded,
     SettingChange,
     Status,
     Stopping,
+    TriedModel,
 )
 from gateway.operators.pauses import PauseActions
 from gateway.operators.people import PeopleActions
@@ -83,9 +83,13 @@ class Operators(
         return self.process.stop()
 
     @action(Rank.MACHINE)
-    async def end_cooldown(self, _call: ActionCall, wanted: ModelName) -> CooldownEnd:
-        """End the cooldown of a model that answers again."""
-        return CooldownEnd(ended=self.process.end_cooldown(wanted.model))
+    async def try_model(self, _call: ActionCall, wanted: ModelName) -> TriedModel:
+        """Ask a configured model a short question; if it answers, its cooldown ends.
+
+        Raises:
+            GatewayError: no such model is configured.
+        """
+        return await self.process.try_model(wanted.model)
 
     @action(Rank.OPERATOR)
     async def console_link(self, call: ActionCall) -> ConsoleLink:

@@ -30,7 +30,7 @@ QUESTION = ModelRequest(
 
 async def check_models(model: ModelConfig) -> list[Finding]:
     """Check each configured model: its server, and its answer to a short question."""
-    return [await _check_link(part, link) for part, link in links_of(model).items()]
+    return [await check_link(part, link) for part, link in links_of(model).items()]
 
 
 async def check_public_url(url: str, asker: Asker) -> Finding:
@@ -55,7 +55,8 @@ _TO_DO = {
 }
 
 
-async def _check_link(part: str, link: LinkConfig) -> Finding:
+async def check_link(part: str, link: LinkConfig, asked_s: float = ASKED_S) -> Finding:
+    """Check one model, configured at this key, by a short question that it has so many seconds for."""
     wire, _, name = link.name.partition(":")
     if link.name == "offline":
         return Finding(part, "the agent answers by its rules and uses no model")
@@ -74,7 +75,9 @@ async def _check_link(part: str, link: LinkConfig) -> Finding:
         return Finding(part, str(unknown), f"set {part}.name")
     try:
         question = replace(QUESTION, credential=None if settings_key(link).secret else await stored_credential(link))
-        return Finding(part, "; ".join((f"{link.name} at {where}", *_of(server), *await _ask(model, question))))
+        return Finding(
+            part, "; ".join((f"{link.name} at {where}", *_of(server), *await _ask(model, question, asked_s)))
+        )
     except GatewayError as unreadable:
         return Finding(part, str(unreadable), "correct it, or remove it from the configuration")
     except ModelFailure as problem:
@@ -96,7 +99,7 @@ def _of(server: ModelServerFacts | None) -> list[str]:
     return [f"{server.kind} with {count} model{'' if count == 1 else 's'}"] if server is not None and count else []
 
 
-async def _ask(model: ChatModel, question: ModelRequest) -> list[str]:
+async def _ask(model: ChatModel, question: ModelRequest, asked_s: float) -> list[str]:
     """Ask the model the question. Return facts about it and its answer.
 
     Raises:
@@ -110,10 +113,10 @@ async def _ask(model: ChatModel, question: ModelRequest) -> list[str]:
 
     begun_s = time.monotonic()
     try:
-        async with asyncio.timeout(ASKED_S):
+        async with asyncio.timeout(asked_s):
             response = await model.respond(question, hear)
     except TimeoutError:
-        raise ModelFailure(FailureKind.TIMEOUT, f"no answer within {ASKED_S:g} s") from None
+        raise ModelFailure(FailureKind.TIMEOUT, f"no answer within {asked_s:g} s") from None
     facts = model.facts
     return [
         *([] if response.model == model.name else [f"answered as {response.model}"]),

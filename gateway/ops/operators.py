@@ -7,7 +7,6 @@ from typing import Protocol
 
 import structlog
 
-from agent.models.health import HealthBoard
 from channels.clocks import steady_now
 from channels.messages import Address, Button, InboundEvent
 from gateway.access import tickets
@@ -20,10 +19,11 @@ from gateway.errors import GatewayError
 from gateway.inbound.manager import ChannelManager
 from gateway.inbound.owner_cards import OwnerCards
 from gateway.inbound.reception import take_up
-from gateway.operators.models import BotLink, ConsoleLink, Reloaded, RotatedKeys, Status, Stopping
+from gateway.operators.models import BotLink, ConsoleLink, Reloaded, RotatedKeys, Status, Stopping, TriedModel
 from gateway.operators.process import AccessChange
 from gateway.operators.service import Operators
 from gateway.ops.key_rotation import KeyRotation
+from gateway.ops.model_trials import ModelTrials
 from gateway.ops.status import GatewayStatus
 from gateway.shared import Shared
 from gateway.store import chats, erasure, groups, outbox, people
@@ -56,7 +56,7 @@ class ProcessParts:
 
     status: GatewayStatus
     rotation: KeyRotation
-    board: HealthBoard
+    trials: ModelTrials
     links: Links
     reload_trust: Callable[[], Awaitable[None]]
     """Reads what operators trust."""
@@ -140,8 +140,8 @@ class RunningProcess:
         await pauses.load()
         return pauses.of(tenant) is not None
 
-    def end_cooldown(self, model: str) -> bool:
-        return self.parts.board.end_cooldowns(model)
+    async def try_model(self, model: str) -> TriedModel:
+        return await self.parts.trials.attempt(model)
 
     async def bot_links(self, code: str, tenant: str) -> Sequence[BotLink]:
         return await self.parts.links.bot_links(code, tenant)

@@ -252,16 +252,18 @@ async def test_a_conversation_is_read_as_a_timeline_and_a_key_to_read_changes_no
 
 
 async def test_a_model_is_tried_again_and_the_agents_pause_and_resume(tmp_path: Path) -> None:
-    async with house(tmp_path, config="[model]\ntries = 1\n") as here:
+    async with house(tmp_path, config="[model]\ntries = 1\n", environ={"TENK_MODEL": "openai:test"}) as here:
         here.model.answers(Fault(status=401, body={"error": {"message": "bad key"}}))
         here.sim.say(ANA, "hello")
         await here.told(ANA, "not connected")
         async with visiting(*await link_of(here)) as machine:
-            assert "Try it now: openai:journey" in (await machine.get(""))[1]
-            for words in ("Its cooldown is over", "has no cooldown"):
-                tried = {"do": "try_model", "model": "openai:journey"}
+            assert "Try it now: openai:test" in (await machine.get(""))[1]
+            here.model.answers(Fault(status=401, body={"error": {"message": "bad key"}}))
+            for words in ("It does not answer", "asks it again"):
+                tried = {"do": "try_model", "model": "openai:test"}
                 status, page = await machine.post("/act", {"HX-Request": "true"}, **tried)
                 assert (200, True) == (status, words in page), page
+            assert "ready" == (await here.operator("GET /v1/status"))["models"]["openai:test"]
             assert "The agents are paused." in (await machine.post("/act", {"HX-Request": "true"}, do="pause"))[1]
             here.sim.say(ANA, "and now?")
             page = (await machine.get(""))[1]

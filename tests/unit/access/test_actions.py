@@ -184,7 +184,7 @@ ANYHOW: dict[str, Callable[[World, str], Awaitable[object]]] = {
     "pause": lambda w, by: w.operators.pause(by),
     "resume": lambda w, by: w.operators.resume(by),
     "change_setting": lambda w, by: w.operators.change_setting(by, SettingChange(key="access.direct", value="open")),
-    "end_cooldown": lambda w, by: w.operators.end_cooldown(by, ModelName(model="openai:small")),
+    "try_model": lambda w, by: w.operators.try_model(by, ModelName(model="openai:small")),
     "console_link": lambda w, by: w.operators.console_link(by),
     "close_consoles": lambda w, by: w.operators.close_consoles(by),
 }

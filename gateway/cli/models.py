@@ -1,0 +1,39 @@
+"""`tenk models`: the configured models, and a trial of one."""
+
+from pathlib import Path
+
+import click
+
+from gateway.cli.client import get, post, printable
+from gateway.cli.root import config_option
+from gateway.cli.tables import json_option, print_rows
+from gateway.errors import GatewayError
+
+
+@click.group("models")
+def command() -> None:
+    """List the models that the running gateway asks; try one."""
+
+
+@command.command("list")
+@json_option
+@config_option
+def list_(as_json: bool, config_path: Path | None) -> None:
+    """List each model with its state, such as the reason for which it rests."""
+    states = get(config_path, "status").get("models") or {}
+    rows = [{"model": name, "state": state} for name, state in states.items()]
+    print_rows(rows, {"model": "model", "state": "state"}, "No gateway is running, or it uses none.", as_json=as_json)
+
+
+@command.command("try")
+@click.argument("name")
+@config_option
+def attempt(name: str, config_path: Path | None) -> None:
+    """Ask the model NAME (such as openai:gpt-5) a short question now. If it answers, the gateway asks it again.
+
+    Exit status 1: it does not answer. `tenk doctor` tries the models of a configuration that is not in force yet.
+    """
+    tried = post(config_path, "models", "try", model=name)
+    if not tried["works"]:
+        raise GatewayError(f"{printable(tried['words'])}\n{printable(tried['to_do'])}")
+    click.echo(printable(tried["words"]))
