@@ -77,7 +77,7 @@ def first_steps(
 
 
 def _become_owner(founding: Founding, tenk: CommandLine) -> list[str]:
-    by_code = ["write to your bot, and type here, in another terminal, the code that it answers with:"]
+    by_code = ["write to your bot. It answers with a code; type in another terminal:"]
     by_code.append(tenk.command("pairing", "approve", "CODE"))
     if founding.link is None:
         return [f"Become the owner: {by_code[0]}", by_code[1]]

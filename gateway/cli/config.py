@@ -65,12 +65,12 @@ def check(config_path: Path | None) -> None:
         click.echo(sentence)
     for name in settings.unused_tenants():
         click.echo(f'No account has tenant = "{name}": only programs with a key of that tenant can reach it.')
-    for line in _missing_abilities(settings):
-        click.echo(line)
     missing = [] if any(settings.channels.accounts()) else ["no platform"]
     missing += ["no model"] if settings.model.name == "offline" else []
     if missing:
         click.echo(f"It has {' and '.join(missing)}: `{of_process().command('init')}` asks for what is missing.")
+    for line in _missing_abilities(settings):
+        click.echo(line)
 
 
 @command.command("show")
@@ -154,7 +154,7 @@ def slack_manifest(url: str | None, config_path: Path | None) -> None:
 def _missing_abilities(settings: Settings) -> list[str]:
     """Return lines about the capabilities that the configuration does not have."""
     missing = [ability for name, ability in ABILITIES.items() if not getattr(settings, name)]
-    lines = ["Off, each until its table is in the configuration (docs/tools.md shows its lines):"]
+    lines = ["Off, each until its table is in the configuration (docs/index.md lists their pages):"]
     for ability in missing:
         lacks = ability.extra and find_spec(ability.module) is None
         needs = f" (needs: pip install 'tenk-gateway[{ability.extra}]')" if lacks else ""

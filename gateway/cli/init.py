@@ -20,25 +20,28 @@ from gateway.cli.root import config_option
 from gateway.command_line import of_process
 from gateway.commands.session import find_zone, near_zones
 from gateway.config.editing import Draft, draft
-from gateway.config.environment import API_BASES, DISCORD_MAIN, SLACK_MAIN, TELEGRAM_MAIN
+from gateway.config.environment import API_BASES, DISCORD_MAIN, MODEL_KEYS, SLACK_MAIN, TELEGRAM_MAIN
 from gateway.config.settings import Settings
 from gateway.config.sources import KeyPath
 from gateway.errors import GatewayError, SettingsError
 from gateway.ops.doctor import check_models
+from gateway.ops.home_check import check_disk
 from gateway.safety.private_files import check_home
 from gateway.safety.redaction import Redactor
 
 NAME: KeyPath = ("channels", "web", "title")
 LANGUAGE: KeyPath = ("gateway", "language")
 TIMEZONE: KeyPath = ("gateway", "timezone")
+MODEL_KEY: KeyPath = ("model", "api_key")
+MODEL_URL: KeyPath = ("model", "base_url")
 
 OPTIONS: Mapping[str, KeyPath] = {
     "name": NAME,
     "language": LANGUAGE,
     "timezone": TIMEZONE,
     "model": ("model", "name"),
-    "model_key": ("model", "api_key"),
-    "model_url": ("model", "base_url"),
+    "model_key": MODEL_KEY,
+    "model_url": MODEL_URL,
     "public_url": ("http", "public_url"),
 }
 """Options whose value is that of one key."""
@@ -148,7 +151,9 @@ def _token_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.option("--language", type=click.Choice(list(NAMES)), help="Language of new people.")
 @click.option("--timezone", metavar="ZONE", help="Time zone of new people: Europe/Madrid, or a city.")
 @click.option("--model", metavar="NAME", envvar="TENK_MODEL", help="Model: openai:NAME, anthropic:NAME or offline.")
-@click.option("--model-key", metavar="KEY", help="API key of the model's provider.")
+@click.option(
+    "--model-key", metavar="KEY", help="API key of the model's provider; default: OPENAI_API_KEY or ANTHROPIC_API_KEY."
+)
 @click.option("--model-url", metavar="URL", help="Base URL of the model's API, for your own server.")
 @click.option(
     "--public-url", metavar="URL", envvar="TENK_PUBLIC_URL", help="Public address of this gateway (https://...)."
@@ -168,6 +173,11 @@ def command(replace: bool, tries: bool, config_path: Path | None, **options: str
     if zone := find_zone(answers.values.get(TIMEZONE, "")):
         answers.values[TIMEZONE] = zone
     asks_model = any(key[0] == "model" for key in answers.values)
+    wire = answers.values.get(("model", "name"), "").partition(":")[0]
+    if wire in MODEL_KEYS and not options["model_key"] and not options["model_url"]:
+        for key, variable in zip((MODEL_KEY, MODEL_URL), MODEL_KEYS[wire], strict=True):
+            if said := os.environ.get(variable, "").strip():
+                answers.values[key] = said
     if options["model_key"] and not (options["model"] or options["model_url"]):
         raise click.UsageError("--model-key needs a model: add --model openai:NAME or --model anthropic:NAME")
     for platform in PLATFORMS:
@@ -226,23 +236,24 @@ class _Talk:
             self._ask_public_url(answers)
 
     def _ask_about_the_bot(self, answers: Answers) -> None:
+        own = self.draft({}).settings
         click.echo("The bot")
-        if name := _ask("  Its name on the web page [TenK Coach]"):
+        if name := _ask(f"  Its name on the web page [{own.channels.web.title or 'TenK Coach'}]"):
             answers.values[NAME] = name
-        spoken = ", ".join(f"{code} ({language})" for code, language in NAMES.items())
-        while (language := _ask(f"  Language of new people: {spoken} [en]").lower()) and language not in NAMES:
+        spoken = " or ".join(f"{code} ({language})" for code, language in NAMES.items())
+        asked = f"  Language of new people: {spoken} [{own.gateway.language or 'en'}]"
+        while (language := _ask(asked).lower()) and language not in NAMES:
             click.echo(f"  Write {' or '.join(NAMES)}.")
         if language:
             answers.values[LANGUAGE] = language
-        here = zone_of_machine()
-        while wanted := _ask(f"  Their time zone or city, such as Madrid [{here}]") or (
-            "" if here.endswith("UTC") else here
-        ):
-            if zone := find_zone(wanted):
-                answers.values[TIMEZONE] = zone
-                return
+        here = own.gateway.timezone or zone_of_machine()
+        while (
+            zone := find_zone(wanted := _ask(f"  Their time zone or city, such as Madrid [{here}]") or here)
+        ) is None:
             near = near_zones(wanted)
             click.echo(f"  There is no zone {wanted}." + (f" Did you mean {', '.join(near)}?" if near else ""))
+        if zone not in {own.gateway.timezone or "UTC", "Etc/UTC"}:
+            answers.values[TIMEZONE] = zone
 
     def _ask_platform(self, platform: Platform, answers: Answers) -> None:
         click.echo(f"{platform.title}")
@@ -340,6 +351,8 @@ def _write(made: Draft, *, replace: bool) -> None:
             raise GatewayError(f"{what}. Nothing was written. Add --replace to replace it.")
         click.confirm(f"{what}. Replace it?", abort=True)
     check_home(made.settings.home)
+    if (disk := check_disk(made.settings.home)).to_do:
+        raise GatewayError(f"{disk.words}; {disk.to_do}. Nothing was written.")
     for path in made.write():
         click.echo(f"Wrote {path}.")
     click.echo(f"\n{_next_steps(made.settings)}")

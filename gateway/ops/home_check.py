@@ -82,7 +82,7 @@ async def _close(path: Path) -> str:
 
 def check_disk(home: Path) -> Finding:
     """Check that the home can be written and has free space."""
-    place = next(above for above in (home, *home.absolute().parents) if above.is_dir())
+    place = next(above for above in (home, *home.absolute().parents) if above.exists())
     try:
         with tempfile.TemporaryFile(dir=place) as draft:
             draft.write(b"tenk")

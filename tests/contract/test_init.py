@@ -159,7 +159,12 @@ async def test_options_name_the_bot_and_a_dead_server_is_the_only_thing_said(her
     assert ("", True) == (dead.output, "start the server, or set model.base_url" in str(dead.exception))
     wrong = await tenk("init", "--timezone", "Atlantis")
     assert "gateway.timezone: there is no such time zone; write it like Europe/Madrid" in str(wrong.exception)
+    home = await tenk("init", *own, TENK_HOME="/dev/null/home")
+    assert "/dev/null cannot be written (Not a directory)" in str(home.exception)
     assert [] == list(here.iterdir())
+    keyed = ("--no-check", "--model", "openai:x", "--config", "keyed.toml")
+    assert 0 == (await tenk("init", *keyed, OPENAI_API_KEY="sk-1")).exit_code
+    assert {"api_key": "sk-1"} == tomllib.loads((here / "secrets.toml").read_text())["model"]
     assert 0 == (await tenk("init", *own)).exit_code
     shown = (await tenk("config", "show")).output
     assert all(line in shown for line in ('title = "Ada"', 'language = "es"', 'timezone = "Europe/Madrid"'))

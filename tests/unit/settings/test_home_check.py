@@ -173,6 +173,7 @@ def test_a_home_that_cannot_be_written_says_so(tmp_path: Path) -> None:
     assert "" == check_disk(tmp_path / "not" / "there").to_do
     if Path("/proc/self").exists():
         assert "make it writable" in check_disk(Path("/proc/self/task")).to_do
+    assert "/dev/null cannot be written (Not a directory)" == check_disk(Path("/dev/null/home")).words
 
 
 @pytest.mark.gate
