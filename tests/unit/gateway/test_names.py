@@ -1,6 +1,7 @@
 """Names in lists: visible, harmless, and with a warning about lookalikes."""
 
 import unicodedata
+from datetime import UTC
 
 import pytest
 from hypothesis import given
@@ -123,11 +124,11 @@ def test_who_has_no_name_is_known_by_the_same_short_id_on_each_page_of_the_conso
         "agent": "coach",
         "key": "k",
     }
-    used = {"day": "2026-11-23", "user": id_, "name": "", "model": "m", "calls": 1, "input_tokens": 1}
+    used = {"group": id_, "name": id_, "calls": 1, "input_tokens": 1}
     used |= {"output_tokens": 1, "cost_microusd": None, "unpriced_calls": 0}
     for template, data in (
         ("sessions.html", {"sessions": [session], "person": ""}),
-        ("usage.html", {"rows": [used], "days": "7", "by_day": False}),
+        ("usage.html", {"rows": [used], "count": 1, "days": "7", "by": "person", "groupings": (), "used": ()}),
     ):
-        page = ConsoleTemplates().draw(template, "en", {"path": "/console", **data})
+        page = ConsoleTemplates().draw(template, "en", {"path": "/console", "zone": UTC, **data})
         assert ">a71d41af<" in page and "2baba71d41af" not in page
