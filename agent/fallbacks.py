@@ -16,6 +16,9 @@ ANSWER_AGAIN = (
     "Your answer was not given, because {problem}. Answer again with nothing but JSON that fits this schema: {schema}"
 )
 
+OVER_CAP = "over the cap of "
+"""Begins `Recovered.why` if the model was not asked, because a cap on its cost is reached."""
+
 RULES_PREFIX = "offline:"
 """Prefix of the names of rules that answer in a model's place."""
 

@@ -14,7 +14,7 @@ import structlog
 from agent.budgets import OverBudget
 from agent.context.sizes import HEAVY_FROM
 from agent.errors import FailureKind
-from agent.fallbacks import Fallback
+from agent.fallbacks import OVER_CAP, Fallback
 from agent.models.offline import ID_PREFIX
 from agent.pictures import visible
 from agent.ports import (
@@ -197,8 +197,8 @@ class Chain:
         except OverBudget as over:
             if rules is None or over.resets_at is None or _is_under_way(request):
                 raise
-            log.warning("model_changed", model=self.name, error=f"over the cap of {over.scope}", next=rules.name)
-            on_event(Recovering(Fallback.NEXT_MODEL, rules.name, f"over the cap of {over.scope}"))
+            log.warning("model_changed", model=self.name, error=f"{OVER_CAP}{over.scope}", next=rules.name)
+            on_event(Recovering(Fallback.NEXT_MODEL, rules.name, f"{OVER_CAP}{over.scope}"))
             return await rules.answer(over, request, on_event)
 
     def _rules_for(self, request: ModelRequest) -> StandIn | None:

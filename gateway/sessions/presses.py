@@ -14,7 +14,7 @@ from functools import partial
 import structlog
 
 from agent.catalogue import Catalogue, escape
-from agent.fallbacks import RULES_PREFIX, Fallback, Recovered
+from agent.fallbacks import OVER_CAP, RULES_PREFIX, Fallback, Recovered
 from agent.journal import suggested_replies
 from agent.transcript import EndReason, JournalEvent, TurnEnded
 from agent.wellformed import cut_text
@@ -85,12 +85,11 @@ class SuggestedReplies:
 
 
 def _is_unanswered(events: Sequence[JournalEvent]) -> bool:
-    """Return True if the turn failed, or rules answered in its model's place."""
+    """Return True if the turn failed, or rules answered because its model did: not if only a cap is reached."""
     failed = any(isinstance(event, TurnEnded) and event.reason in UNANSWERED for event in events)
-    models = [
-        event.detail for event in events if isinstance(event, Recovered) and event.fallback is Fallback.NEXT_MODEL
-    ]
-    return failed or any(model.startswith(RULES_PREFIX) for model in models[-1:])
+    taken = [event for event in events if isinstance(event, Recovered) and event.fallback is Fallback.NEXT_MODEL]
+    by_rules = bool(taken) and taken[-1].detail.startswith(RULES_PREFIX)
+    return failed or (by_rules and not taken[-1].why.startswith(OVER_CAP))
 
 
 async def find_asked(store: Store, word: str, subject: str) -> str | None:

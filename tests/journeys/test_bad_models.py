@@ -103,6 +103,7 @@ async def test_a_provider_that_is_down_is_stood_in_for_and_says_so(tmp_path: Pat
         here.model.brain = lambda _body: Fault(status=503, body=b"")
         here.sim.say(1, "45m guitar scales")
         answer = await here.told(1, "can't reach my model")
+        assert "Try again" in dict(answer.buttons)
         assert "no language model is connected" not in answer.text, "two reasons, one of them wrong"
         here.sim.say(1, "yes")
         await here.settled()

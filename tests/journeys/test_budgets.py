@@ -38,6 +38,7 @@ async def test_over_their_cap_a_person_is_answered_by_rules_and_retry_later_asks
         here.sim.say(1, "30 minutes of scales on guitar")
         told = await here.told(1, "What I may spend on you today is used up until 00:00, so I answer by rules.")
         assert "/retry" in told.text and "30" in told.text.partition("\n\n")[2]
+        assert "Try again" not in dict(told.buttons)  # it could only fail again
         for words, count in (("how do I tune a cello?", 4), ("and how do I tune a viola?", 5)):
             here.sim.say(1, words)
             await here.until(lambda count=count: count == len(here.texts(1)), f"an answer by rules to {words}")
