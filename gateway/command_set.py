@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from agent.catalogue import DEFAULT
 from channels.clocks import steady_now
+from channels.messages import DEFAULT_TENANT
 from channels.slack.manifest import AppDescription
 from gateway.access.buttons import SealedButtons
 from gateway.access.policy import AccessSnapshot
@@ -18,9 +19,12 @@ from gateway.commands.permissions import PERMISSIONS
 from gateway.commands.session import SESSION_COMMANDS
 from gateway.commands.table import CommandTable, with_own
 from gateway.commands.usage import Left, no_cap, usage_command
+from gateway.config.settings import Settings
+from gateway.errors import SettingsError
+from gateway.extensions import FLAWS, first_words
 from gateway.operators.process import DetachedProcess
 from gateway.operators.service import Operators
-from gateway.product import AgentProduct
+from gateway.product import AgentProduct, load_product
 from gateway.sessions.command_runner import CommandDeps, CommandRunner
 from gateway.sessions.deps import SessionDeps
 from gateway.sessions.presses import SuggestionButtons
@@ -92,6 +96,20 @@ def list_commands(product: AgentProduct) -> CommandTable:
         people=AccessSnapshot(),
     )
     return command_table(product, store, services, Connecting())
+
+
+def check_commands(settings: Settings) -> None:
+    """Check that the commands of each tenant's agent have names of their own.
+
+    Raises:
+        SettingsError: two commands have one name, or the agent's cannot be made.
+    """
+    for name in (DEFAULT_TENANT, *settings.tenants):
+        product = load_product(settings.of_tenant(name).agent.product)
+        try:
+            list_commands(product)
+        except FLAWS as flaw:
+            raise SettingsError(f"the commands of the agent {product.name!r}: {first_words(flaw)}") from None
 
 
 def describe_slack_app(product: AgentProduct) -> AppDescription:

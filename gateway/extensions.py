@@ -2,6 +2,7 @@
 
 import difflib
 import sys
+import traceback
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.metadata import EntryPoint, entry_points
@@ -109,9 +110,20 @@ def load_extension(group: str, name: str) -> object:
         loaded: object = point.load()
     except FLAWS as error:
         raise SettingsError(
-            f"the {KINDS[group]} {name!r} ({point.value}) cannot be imported: {first_words(error)}"
+            f"the {KINDS[group]} {name!r} ({point.value}) cannot be imported: "
+            f"{first_words(error)}{_place_in(point.module, error)}"
         ) from error
     return loaded
+
+
+def _place_in(module: str, error: BaseException) -> str:
+    """Return the file and line of a module's package that raised an error, in brackets; "" if none did."""
+    package = module.partition(".")[0]
+    for frame in reversed(traceback.extract_tb(error.__traceback__)):
+        file = Path(frame.filename)
+        if package == file.stem or package in file.parts:
+            return f" ({file.name}:{frame.lineno})"
+    return ""
 
 
 def find_folder(group: str, name: str) -> Path:

@@ -396,7 +396,8 @@ def load_offered_hooks(name: str) -> tuple[Hook, ...]:
         try:
             found = found()
         except FLAWS as error:
-            raise SettingsError(f"the hook {name!r} cannot be made: {first_words(error)}") from error
+            made = "an entry point names a Hook, or a function without arguments that returns some"
+            raise SettingsError(f"the hook {name!r} cannot be made: {first_words(error)}; {made}") from error
     hooks = tuple(found) if isinstance(found, list | tuple) else (found,)
     if not hooks or not all(isinstance(hook, Hook) for hook in hooks):
         raise SettingsError(f"the hook {name!r} is no Hook, and gives none")

@@ -196,7 +196,7 @@ def _told_of_person(principal: Principal) -> dict[str, JsonValue]:
 
 
 async def _call(hook: Hook, told: Mapping[str, JsonValue]) -> HookSaid:
-    said = await hook.call(dict(told))
+    said = read_said(await hook.call(dict(told)))
     if hook.point is HookPoint.USER_PROMPT and not isinstance(said.replace, str | None):
         raise HookFailed("it replaced the text by something that is not text")
     return said
@@ -288,6 +288,8 @@ def read_said(said: object) -> HookSaid:
         return HookSaid()
     if isinstance(said, HookSaid):
         return said
+    if not isinstance(said, Mapping):
+        raise HookFailed(f"it answered with {type(said).__name__} in place of an object")
     try:
         return HookSaid.model_validate(said)
     except ValidationError as problem:

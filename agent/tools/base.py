@@ -1,5 +1,6 @@
 """The declaration of a tool: an async function with its schema and fail-closed flags; the pipeline runs it."""
 
+import inspect
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -242,9 +243,20 @@ class ToolFlags(TypedDict, total=False):
 
 
 def tool(arguments: Schema, **flags: Unpack[ToolFlags]) -> Callable[[F], F]:
-    """Declare an async method `(self, context, arguments)` as a tool; its docstring is what the model reads."""
+    """Declare an async method `(self, context, arguments)` as a tool; its docstring is what the model reads.
+
+    Raises:
+        TypeError: it is no such method.
+    """
 
     def declare(function: F) -> F:
+        try:
+            inspect.signature(function).bind(None, None, None)
+        except TypeError:
+            raise TypeError(f"the tool {function.__name__} has to take (self, context, arguments)") from None
+        is_async: bool = inspect.iscoroutinefunction(function)
+        if not is_async:
+            raise TypeError(f"the tool {function.__name__} has to be an `async def`")
         description = " ".join((function.__doc__ or "").split())
         declared = Tool(name=function.__name__, description=description, arguments=arguments, run=_unbound, **flags)
         function.__tool__ = declared  # type: ignore[attr-defined]  # only tools_of reads it

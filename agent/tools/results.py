@@ -38,7 +38,7 @@ def success_result(data: object) -> str:
     try:
         content = _encode({"success": True, "data": _jsonable(data, 0), "error": None})
     except (RecursionError, TypeError, ValueError) as problem:
-        return failure_result(f"The tool ran, but its result cannot be shown: {type(problem).__name__}.")
+        return failure_result(f"The tool ran, but its result cannot be shown: {problem}.")
     return fit_result(content, RAW_CHARS)
 
 

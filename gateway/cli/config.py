@@ -14,7 +14,7 @@ from channels.slack.manifest import build_manifest
 from gateway.agent_models import price_sentences
 from gateway.cli.root import config_option
 from gateway.command_line import of_process
-from gateway.command_set import describe_slack_app
+from gateway.command_set import check_commands, describe_slack_app
 from gateway.config.editing import draft, draft_of_texts
 from gateway.config.listing import lines_of
 from gateway.config.settings import Settings, load, read_sources
@@ -59,6 +59,7 @@ def check(config_path: Path | None) -> None:
     """Check that the gateway can start with this configuration, and say whether a platform or a model is missing."""
     settings = load(config_path, os.environ)
     check_names(settings, read_sources(config_path, os.environ))
+    check_commands(settings)
     lost = price_sentences(settings)
     click.echo("The configuration is valid.")
     for sentence in lost:

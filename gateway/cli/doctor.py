@@ -17,6 +17,7 @@ from gateway.capabilities.detached import open_capabilities
 from gateway.cli.prepare import prepare
 from gateway.cli.root import config_option
 from gateway.cli.tables import json_option, json_text
+from gateway.command_set import check_commands
 from gateway.config.settings import DEFAULT_FILE, SECRETS_NAME, Settings, read_sources
 from gateway.definitions import read_agents
 from gateway.errors import GatewayError, SettingsError
@@ -105,6 +106,7 @@ async def _findings(config_path: Path | None, *, mends: bool, local: bool) -> As
     try:
         settings = prepare(config_path)
         check_names(settings, read_sources(config_path, os.environ))
+        check_commands(settings)
     except (SettingsError, LaxFile) as error:
         yield Finding("configuration", str(error), "correct it, then run the doctor again")
         return

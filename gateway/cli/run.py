@@ -18,6 +18,7 @@ from gateway.app import serve
 from gateway.cli.flags import flag_options
 from gateway.cli.prepare import prepare
 from gateway.cli.root import config_option
+from gateway.command_set import check_commands
 from gateway.config.editing import ConfigFiles
 from gateway.config.environment import NO_ROLES
 from gateway.config.settings import Settings, read_files, read_sources, settings_of, sources_of
@@ -55,6 +56,7 @@ def command(config_path: Path | None, allow: tuple[PermissionRule, ...], deny: t
     gc.disable()  # until the gateway routes: before that little is garbage
     settings = prepare(config_path, level=None)
     check_names(settings, read_sources(config_path, os.environ))
+    check_commands(settings)
     flags = (*allow, *deny)
     check_flags(settings, flags)
     with asyncio.Runner(loop_factory=make_loop) as runner:

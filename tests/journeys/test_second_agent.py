@@ -15,6 +15,7 @@ from agent.models.select import UnknownModel, build_model
 from channels.simulators.discord.server import DiscordSimulator
 from channels.simulators.slack.server import SlackSimulator
 from channels.simulators.telegram.server import TelegramSimulator
+from gateway.command_set import check_commands
 from gateway.config.settings import load, read_sources
 from gateway.errors import SettingsError
 from gateway.product import check_names, load_hooks, load_product, load_tools
@@ -99,6 +100,9 @@ def pantry(directory: Path) -> set[str]:
         return {item for (item,) in store.execute("SELECT item FROM pantry_items")}
 
 
+TOOLS = "empty = builtins:object\nmixed = odd_mixed:It\nshort = odd_short:It\n"
+
+
 class TestByName:
     @pytest.fixture(autouse=True)
     def on_the_path(self, installed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -164,10 +168,18 @@ class TestByName:
         info.mkdir()
         (info / "METADATA").write_text("Metadata-Version: 2.1\nName: odd\nVersion: 1.0\n")
         agents = "none = pantry:put_item\nother = pantry:PANTRY\ngone = no_such_module:IT\nodd = odd_module:IT\n"
+        agents += "stop = odd_stop:IT\n"
         (tmp_path / "odd_module.py").write_text(
             "from pydantic import BaseModel\nclass Shelf: pass\nclass Asked(BaseModel):\n    shelf: Shelf\n"
         )
-        (info / "entry_points.txt").write_text(f"[tenk.agents]\n{agents}[tenk.tools]\nempty = builtins:object\n")
+        (info / "entry_points.txt").write_text(f"[tenk.agents]\n{agents}[tenk.tools]\n{TOOLS}")
+        (tmp_path / "odd_stop.py").write_text(
+            "from gateway.product import AgentProduct\nIT = AgentProduct(name='stop', title='', prompt=lambda *_: {})\n"
+        )
+        for name, method in (("mixed", "def smell(self, context, arguments)"), ("short", "async def smell(self)")):
+            (tmp_path / f"odd_{name}.py").write_text(
+                f"from agent.tools.base import tool\nclass It:\n    @tool({{'type': 'object'}})\n    {method}: ...\n"
+            )
         monkeypatch.syspath_prepend(str(tmp_path))
         for name, words in (
             ("none", "no AgentProduct"),
@@ -175,10 +187,19 @@ class TestByName:
             ("gone", "no_such_module"),
             (
                 "odd",
-                r"\(odd_module:IT\) cannot be imported: PydanticSchemaGenerationError: Unable to generate [^\n]*\Z",
+                r"\(odd_module:IT\) cannot be imported: PydanticSchemaGenerationError: [^\n]* \(odd_module\.py:3\)\Z",
             ),
         ):
             with pytest.raises(SettingsError, match=words):
                 load_product(name)
         with pytest.raises(SettingsError, match="brings none"):
             load_tools(("empty",))
+        for name, words in (
+            ("mixed", r"the tool smell has to be an `async def` \(odd_mixed\.py:3\)"),
+            ("short", r"the tool smell has to take \(self, context, arguments\) \(odd_short\.py:3\)"),
+        ):
+            with pytest.raises(SettingsError, match=words):
+                load_tools((name,))
+        (tmp_path / "gateway.toml").write_text('[agent]\nproduct = "stop"\n')
+        with pytest.raises(SettingsError, match=r"the agent 'stop': ValueError: two commands are called /stop"):
+            check_commands(load(tmp_path / "gateway.toml", {}))

@@ -29,7 +29,7 @@ async def test_its_arguments_are_its_own(tmp_path: Path):
         ("pass", "printed this instead of JSON: ''"),
         ("sys.exit(1)", "exited with 1"),
         ("sys.exit('no such user')", "exited with 1: no such user"),
-        ("print('[1]')", "cannot be read"),
+        ("print('[1]')", "answered with list in place of an object"),
         ('print(\'{"decison": "deny"}\')', "decison: there is no such key"),
         ('print(\'{"decision": "perhaps"}\')', "decision: it has to be one of: allow, ask, deny"),
         ("os.kill(os.getpid(), 9)", "exited with -9"),
