@@ -105,8 +105,8 @@ BUGS = (
     ),
     Bug(
         8, "intent not journaled", "agent/tools/pipeline.py",
-        "        if use.tool.effect.is_outside:\n            with _own_check",
-        "        if False:\n            with _own_check",
+        "        if use.tool.effect.is_outside:\n            with self._own_check",
+        "        if False:\n            with self._own_check",
         Case("result_pre", paying),
     ),
     Bug(
