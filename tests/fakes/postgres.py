@@ -225,7 +225,7 @@ class PostgresServer:
         subprocess.run(
             [
                 *(self._bin / "initdb", "-D", self._home / "data", "-U", "postgres", "--no-sync", "-E", "UTF8"),
-                *("--locale=C", "--auth=scram-sha-256", f"--pwfile={password}"),
+                *("--locale=C", "--auth=scram-sha-256", "--set=scram_iterations=1", f"--pwfile={password}"),
             ],
             check=True,
             capture_output=True,
