@@ -43,7 +43,7 @@ async def test_a_question_is_answered_by_its_number_and_the_answer_comes_to_that
         here.model.answers(looks, Reply("Nothing yet."), looks, Reply("As you like."))
         assert "1. Allow once\n2. Deny" in await say("what can I do?")
         assert "Nothing yet." == await say("1")
-        assert "May I use" in await say("and now?")
+        assert "May I do this" in await say("and now?")
         talk.append({"role": "user", "content": "2"})
         stream = await client.chat.completions.create(model="coach", messages=talk, stream=True)
         said = [choice.delta.content or "" async for chunk in stream for choice in chunk.choices]
@@ -173,23 +173,12 @@ SHAPE = {
 }
 
 
-@pytest.mark.parametrize(
-    ("written", "holds"),
-    [
-        ('```json\n{"skill": "cello", "minutes": 30}\n```', True),
-        ('{"skill": "cello", "minutes": "30"}', False),
-        ("Thirty minutes.", False),
-    ],
-)
-@pytest.mark.parametrize("stream", [False, True])
-async def test_an_answer_has_the_form_that_is_asked_for_or_is_refused(
-    tmp_path: Path, written: str, holds: bool, stream: bool
-) -> None:
+async def test_an_answer_has_the_form_that_is_asked_for_or_is_refused(tmp_path: Path) -> None:
     wanted = {"type": "json_schema", "json_schema": {"name": "entry", "schema": SHAPE}}
     async with api_house(tmp_path) as here, client_of(here, await here.key()) as client:
-        here.model.answers(Reply(written))
 
-        async def ask() -> str:
+        async def ask(written: str, stream: bool) -> str:
+            here.model.answers(Reply(written))
             answer = await client.chat.completions.create(
                 model="coach",
                 messages=[{"role": "user", "content": "what did I do?"}],
@@ -200,12 +189,13 @@ async def test_an_answer_has_the_form_that_is_asked_for_or_is_refused(
                 return "".join([choice.delta.content or "" async for chunk in answer for choice in chunk.choices])
             return str(answer.choices[0].message.content)
 
-        if holds:
-            assert '{"skill": "cello", "minutes": 30}' == await ask()
-        else:
-            with pytest.raises(openai.BadRequestError, match="did not write its answer in this format"):
-                await ask()
-        assert "additionalProperties" in str(here.model.requests[0].body["messages"][-1])
+        for stream in (False, True):
+            fenced = await ask('```json\n{"skill": "cello", "minutes": 30}\n```', stream)
+            assert '{"skill": "cello", "minutes": 30}' == fenced
+            for written in ('{"skill": "cello", "minutes": "30"}', "Thirty minutes."):
+                with pytest.raises(openai.BadRequestError, match="did not write its answer in this format"):
+                    await ask(written, stream)
+        assert all("additionalProperties" in str(each.body["messages"][-1]) for each in here.model.requests)
 
 
 async def test_a_form_that_there_is_not_is_refused(tmp_path: Path) -> None:

@@ -42,16 +42,12 @@ def _run(code: str) -> str:
     return done.stdout.strip()
 
 
-def test_models_work_after_the_light_import():
-    _run(f"{LIGHT}load_aiogram()\n{HARDLY_ANY_IS_BUILT}{USES_MODELS}")
-
-
 @pytest.mark.gate
 def test_importing_twice_is_harmless():
     _run(f"{LIGHT}import aiogram\nload_aiogram()\nload_aiogram()\n{USES_MODELS}")
 
 
-def test_pydantic_is_left_as_it_was():
+def test_models_work_after_the_light_import_and_pydantic_is_as_it_was():
     _run(
         "from pydantic import BaseModel\n"
         "before = BaseModel.__dict__['model_rebuild']\n"
@@ -61,6 +57,7 @@ def test_pydantic_is_left_as_it_was():
         "class Other(BaseModel):\n    x: int\n"
         "Later.model_rebuild()\n"
         "assert 1 == Later(other={'x': 1}).other.x\n"
+        f"{HARDLY_ANY_IS_BUILT}{USES_MODELS}"
     )
 
 

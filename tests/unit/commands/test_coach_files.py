@@ -144,20 +144,19 @@ class TestExport:
             assert {"=cmd()", "Guitar"} == {skill["name"] for skill in json.loads(file.content)["skills"]}
         assert {"=cmd()", "Guitar"} == {row.skill for row in found.rows}
 
-    @pytest.mark.parametrize("mark", ["=", "+", "-", "@", "\t=", ";=", " =", ";;@", "＝", "'="])
-    @pytest.mark.parametrize("before", ["", "x;", "x\t", "x,", "x\n"])
-    async def test_no_cell_begins_a_formula_whatever_separates_cells(
-        self, practice: ConnectedPractice, before: str, mark: str
-    ):
+    async def test_no_cell_begins_a_formula_whatever_separates_cells(self, practice: ConnectedPractice):
         """Spreadsheets of many countries split cells at ";", inside our quotes too."""
-        practice.change(LocalEffect(writer.log, "guitar", 45, TODAY, f"{before}{mark}cmd()"))
+        marks = ("=", "+", "-", "@", "\t=", ";=", " =", ";;@", "＝", "'=")
+        notes = [f"{before}{mark}cmd()" for before in ("", "x;", "x\t", "x,", "x\n") for mark in marks]
+        for note in notes:
+            practice.change(LocalEffect(writer.log, "guitar", 5, TODAY, note))
         (skill,), sessions = await practice.skills(ANA), await practice.sessions(ANA)
         content = practice_csv([skill], sessions).decode("utf-8-sig")
         for delimiter in ",;\t":
             cells = [cell for row in csv.reader(io.StringIO(content, newline=""), delimiter=delimiter) for cell in row]
             assert not [cell for cell in cells if cell.lstrip(' \t;,"')[:1] in {"=", "+", "-", "@", "＝"}], cells
-        assert f'"{TODAY}","guitar",45,"' in content
-        assert [sessions[0].notes] == [row.notes for row in read_file(content, TODAY).rows]
+        assert len(notes) == content.count(f'"{TODAY}","guitar",5,"')
+        assert sorted(each.notes for each in sessions) == sorted(row.notes for row in read_file(content, TODAY).rows)
 
     @given(text=st.text(alphabet="=+-@;,\t\n' \"aＡ＝", max_size=20))
     def test_what_guards_a_cell_is_taken_off_again(self, text: str):
