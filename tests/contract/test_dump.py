@@ -6,7 +6,6 @@ import fcntl
 import json
 import os
 import signal
-import subprocess
 import sys
 import termios
 from collections.abc import Callable
@@ -40,10 +39,10 @@ from gateway.store.people import Newcomer, enrol
 from gateway.store.tables import people, traffic, turns
 from tests.contract.stores import note
 from tests.contract.test_backup import ON_PAGE, PAGE, commands_on_page, typed
+from tests.fakes.fork_server import ForkServer
 from tests.fakes.fresh_database import copy_fresh
 from tests.fakes.postgres import PostgresServer
 from tests.fakes.settled_rows import fill
-from tests.house.tree import ROOT
 
 NOW = datetime(2026, 11, 23, tzinfo=UTC)
 ODD = "ñ 💪 \\ ' \u2028 \r\n"
@@ -209,21 +208,22 @@ BAD: dict[str, tuple[Callable[[str], str], str]] = {
 
 
 @pytest.mark.parametrize(
-    ("other", "case"), [*(("sqlite", case) for case in BAD), ("postgresql", "a wrong count")], indirect=["other"]
+    ("other", "cases"), [("sqlite", tuple(BAD)), ("postgresql", ("a wrong count",))], indirect=["other"]
 )
 async def test_a_bad_dump_is_refused_with_its_line_and_nothing_is_written(
-    home: str, other: str, case: str, tmp_path: Path
+    home: str, other: str, cases: tuple[str, ...], tmp_path: Path
 ) -> None:
     file = tmp_path / "dump.jsonl"
     await dump(home, file, tables_of)
-    spoil, words = BAD[case]
     text = file.read_text()
-    spoilt = spoil(text)
-    assert text != spoilt
-    file.write_text(spoilt)
-    with pytest.raises(GatewayError, match=words):
-        await load(file, other, tables_of)
-    assert await is_empty(other)
+    for case in cases:
+        spoil, words = BAD[case]
+        spoilt = spoil(text)
+        assert text != spoilt, case
+        file.write_text(spoilt)
+        with pytest.raises(GatewayError, match=words):
+            await load(file, other, tables_of)
+        assert await is_empty(other), case
 
 
 async def test_what_is_not_empty_is_not_filled_and_no_file_is_written_over(
@@ -248,15 +248,15 @@ async def test_a_killed_load_leaves_nothing(home: str, other: str, tmp_path: Pat
     await dump(home, file, tables_of)
     os.mkfifo(pipe)
     environment = os.environ | {"TENK_HOME": str(tmp_path / "new"), "DATABASE_URL": other}
-    command = [sys.executable, "-m", "gateway", "db", "load"]
-    loading = subprocess.Popen([*command, str(pipe)], cwd=tmp_path, env=environment | {"PYTHONPATH": str(ROOT)})
+    out, command = tmp_path / "out", ["-m", "gateway", "db", "load", str(pipe)]
+    loading = ForkServer.of().start(command, environment, tmp_path, out, out)
     whole = file.read_bytes()
     with pipe.open("wb", buffering=0) as half:
         half.write(whole[: len(whole) * 2 // 3])
         while await asyncio.to_thread(unread_bytes, half.fileno()):
             await asyncio.sleep(0.02)
-        loading.send_signal(signal.SIGKILL)
-        assert -signal.SIGKILL == loading.wait()
+        loading.kill()
+        assert -signal.SIGKILL == await loading.wait()
     await load(file, other, tables_of)
     assert await rows_of(home, tmp_path / "a") == await rows_of(other, tmp_path / "b")
 

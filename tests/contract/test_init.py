@@ -16,6 +16,7 @@ from channels.simulators.telegram.server import TOKEN, TelegramSimulator
 from gateway.cli.config import ABILITIES
 from gateway.cli.root import root
 from gateway.command_line import of_process
+from tests.fakes.fork_server import ForkServer
 
 
 @pytest.fixture
@@ -49,17 +50,11 @@ async def test_flags_alone_make_a_configuration_that_runs(here: Path) -> None:
             "The first person approved is the owner.",
             "If something does not work, `tenk doctor` says why.",
         ]
-        checked = await asyncio.create_subprocess_exec(  # a process of its own: it sets up the log
-            sys.executable,
-            "-m",
-            "gateway",
-            "doctor",
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.STDOUT,
-            env=os.environ | {"TENK_HTTP": "127.0.0.1:0"},
+        environ = os.environ | {"TENK_HTTP": "127.0.0.1:0"}
+        checked = await asyncio.to_thread(  # a process of its own: it sets up the log
+            ForkServer.of().run, ["-m", "gateway", "doctor"], environ, here, 30
         )
-        printed, _ = await checked.communicate()
-        assert 0 == checked.returncode, printed
+        assert 0 == checked.returncode, checked.stdout + checked.stderr
     secrets = here / "config" / "secrets.toml"
     assert 0o600 == secrets.stat().st_mode & 0o777
     assert TOKEN == tomllib.loads(secrets.read_text())["channels"]["telegram"]["main"]["token"]

@@ -2,12 +2,12 @@
 
 import asyncio
 import os
-import sys
 from pathlib import Path
 
 import pytest
 
 from gateway.testing.model import Answer, Fault, Reply
+from tests.fakes.fork_server import ForkServer
 from tests.journeys.house import WAIT_S, house
 
 BAD_KEY = Fault(status=401, body={"error": {"message": "bad key"}})
@@ -55,18 +55,9 @@ async def test_the_doctor_ends_the_cooldown_of_a_model_that_answers_it(tmp_path:
             "OPENAI_API_KEY": "sk-journey",
             **here.telegram.environment(),
         }
-        looking = await asyncio.create_subprocess_exec(
-            sys.executable,
-            "-m",
-            "gateway",
-            "doctor",
-            "--config",
-            str(tmp_path / "gateway.toml"),
-            stdout=asyncio.subprocess.PIPE,
-            env=os.environ | environ,
-        )
-        printed, _ = await looking.communicate()
-        assert b"; the gateway uses it again now" in printed
+        looking = ["-m", "gateway", "doctor", "--config", str(tmp_path / "gateway.toml")]
+        done = await asyncio.to_thread(ForkServer.of().run, looking, os.environ | environ, tmp_path, 30)
+        assert "; the gateway uses it again now" in done.stdout
         here.sim.say(1, "and now?")
         await here.told(1, "A short answer.")
 
