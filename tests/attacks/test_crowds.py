@@ -16,7 +16,7 @@ from gateway.operators.client import call
 from tests.fakes.ports import free_port
 from tests.fakes.views import FakePage
 
-pytestmark = pytest.mark.timeout(120)
+pytestmark = [pytest.mark.gate, pytest.mark.timeout(120)]
 
 ROOT = Path(__file__).parents[2]
 TOKEN = "4711:CROWD-made-up-token"

@@ -18,7 +18,7 @@ ENTRIES = OF_AGENT | OF_CHANNELS | OF_GATEWAY
 NAMES = sorted(ENTRIES)
 LONGER = 12
 NESTED = tuple(opening * (10_000 // len(opening)) for opening in ("[", '{"a":', '{"data":[', "<b>", "> ", "*_"))
-SHARES = 40
+SHARES = 70
 """`make test` tries so small a part of the shapes on each function, another on the next; `make gate` all the others."""
 
 

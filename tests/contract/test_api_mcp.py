@@ -18,6 +18,7 @@ from gateway.errors import GatewayError
 from gateway.testing.gateway import TestGateway
 from gateway.threads import run_in_thread
 from tests.fakes.api import ApiHouse, api_house
+from tests.torture.sampling import sampled
 
 MCP = "[channels.api]\nmcp = true\n"
 ERAS = ("legacy", "2026-07-28")
@@ -145,7 +146,7 @@ async def editor(here: ApiHouse, key: str, mode: str) -> AsyncIterator[Client]:
         yield client
 
 
-@pytest.mark.parametrize("mode", ERAS)
+@pytest.mark.parametrize("mode", sampled(ERAS, 2))
 async def test_an_editor_starts_it_and_a_revoked_key_ends_it(tmp_path: Path, mode: str) -> None:
     async with api_house(tmp_path, config=MCP) as here:
         key = await here.key()

@@ -28,6 +28,7 @@ def test_an_interrupted_demo_cleans_up(tmp_path: Path) -> None:
     assert not Path(f"/proc/{gateway}").exists()
 
 
+@pytest.mark.gate
 @pytest.mark.timeout(60)
 def test_a_killed_demo_leaves_nothing_behind(tmp_path: Path) -> None:
     with subprocess.Popen(DEMO, env=environment(tmp_path), stdout=subprocess.PIPE, text=True) as demo:

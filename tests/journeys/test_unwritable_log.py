@@ -52,6 +52,7 @@ def fill(pipe: Path) -> None:
     os.close(writer)
 
 
+@pytest.mark.gate
 def test_gateway_serves_with_its_outputs_closed(tmp_path: Path) -> None:
     command = f"exec {sys.executable} -m gateway run <&- >&- 2>&-"
     with subprocess.Popen(["sh", "-c", command], env=environment(tmp_path), cwd=tmp_path) as process:

@@ -247,6 +247,7 @@ def test_nothing_is_restored_under_a_running_gateway(tmp_path: Path) -> None:
     assert (1, True, False) == (done.returncode, "pg_dump" in done.stderr, "canary" in done.stderr)
 
 
+@pytest.mark.gate
 def test_output_that_cannot_be_written_is_a_line(tmp_path: Path) -> None:
     kept = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "TENK_HOME": str(tmp_path)}
     with Path("/dev/full").open("w") as full:

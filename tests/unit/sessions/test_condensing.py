@@ -6,6 +6,7 @@ import time
 from dataclasses import dataclass, field
 from statistics import mean
 
+import pytest
 import sqlalchemy as sa
 
 from agent.context.compaction import INSTRUCTIONS
@@ -64,6 +65,7 @@ async def talk(spine: Spine, keeper: FactKeeper, turns: int) -> list[TurnCost]:
 WINDOW = 8_000
 
 
+@pytest.mark.gate
 async def test_300_turns_fit_a_small_window_and_cost_the_same_to_the_end(spine: Spine) -> None:
     spine.model.facts = ModelFacts(context_window_tokens=WINDOW)
     keeper = FactKeeper()

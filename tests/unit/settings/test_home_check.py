@@ -125,6 +125,7 @@ async def test_a_database_of_an_unknown_revision_is_left_alone(tmp_path: Path, r
     assert (True, True, None) == (f"version {revision}" in found.words, to_do in found.to_do, found.mend)
 
 
+@pytest.mark.gate
 async def test_what_migrates_a_database_makes_a_backup_and_says_where(tmp_path: Path) -> None:
     newer, home = NewerVersion(tmp_path / "newer"), tmp_path / "home"
     await copy_fresh(home / "tenk.db")
