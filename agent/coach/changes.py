@@ -5,7 +5,7 @@ from datetime import date, timedelta
 from typing import Any
 
 from agent.catalogue import escape
-from agent.coach.chart import ChartReport, chart_text
+from agent.coach.chart import ChartReport, caption_text, chart_text
 from agent.coach.check_ins import beginning_of_week
 from agent.coach.durations import spell_minutes
 from agent.coach.plan_conditions import PlanConditions, conditions_text
@@ -159,5 +159,7 @@ _TEXTS: dict[object, Callable[[str, ChangeResult, date], str]] = {
     "timer_too_short": _says("timer.too_short"),
     "imported": _imported_text,
     "forgotten": _counts("forget.done", "sessions_deleted"),
-    "chart_sent": lambda language, result, _today: chart_text(language, ChartReport.model_validate(result["chart"])),
+    "chart_sent": lambda language, result, _today: (caption_text if result["file"] else chart_text)(
+        language, ChartReport.model_validate(result["chart"])
+    ),
 }

@@ -17,7 +17,7 @@ from agent.coach.texts import COACH_TEXTS, say
 from agent.wellformed import clean
 
 WEEK = timedelta(days=7)
-MAX_WEEKS = 26
+MAX_WEEKS = 60
 USUAL_WEEKS = 12
 MAX_SKILLS = 8
 """Colours that a reader can distinguish; of more skills the smallest are drawn as one."""
@@ -25,10 +25,12 @@ MAX_SKILLS = 8
 OTHERS_COLOUR = "#94a3b8"
 MAX_CHARS = 200
 
+_LAST = r"the last|last|the past|past|an?|one|(?:el )?último|(?:la )?última|una?"
+_UNIT = r"(?:weeks?|semanas?|w|s)|(?P<months>months?|mes(?:es)?)|(?P<years>years?|años?)"
 _SPAN = re.compile(
-    r"(?<!\w)(?P<count>\d{1,3})\s?(?:(?:weeks?|semanas?|w|s)|(?P<months>months?|mes(?:es)?))(?!\w)", re.IGNORECASE
+    rf"(?<!\w)(?:(?:of|for|over|del?)\s+)?(?:(?P<count>\d{{1,3}})\s?|(?:{_LAST})\s)(?:{_UNIT})(?!\w)", re.IGNORECASE
 )
-_BARE = re.compile(r"(?<!\w)(?P<count>\d{1,3})(?P<months>)(?!\w)")
+_BARE = re.compile(r"(?<!\w)(?P<count>\d{1,3})(?P<months>)(?P<years>)(?!\w)")
 _DARK = re.compile(r"\b(?:dark|night|oscur[oa]|noche)\b", re.IGNORECASE)
 
 
@@ -63,6 +65,7 @@ class ChartReport(_Report):
     weeks: tuple[ChartWeek, ...]  # the oldest first, the running one last
     goal_minutes: int | None  # a week; None: none was set
     only: str | None = None  # the one skill that it is about; None: all
+    wanted_weeks: int = 0  # more than these if the person asked for more; 0: they named no number
 
     @property
     def total(self) -> int:
@@ -85,7 +88,7 @@ class ChartWish:
     """The chart that a person asked for."""
 
     skill: Skill | None = None  # None: all
-    weeks: int = USUAL_WEEKS
+    weeks: int | None = None  # None: not said
     is_dark: bool = False
     rest: str = ""  # what is not understood
 
@@ -102,19 +105,17 @@ def read_chart_wish(text: str, skills: Sequence[Skill]) -> ChartWish:
         said = f"{said[: span.start()]} {said[span.end() :]}"
     if skill is None and (named := take_skill(said.strip(), skills)) is not None:
         skill, said = named
-    weeks = USUAL_WEEKS if span is None else _count(span)
-    return ChartWish(skill, weeks, dark is not None, said.strip(" ,."))
+    return ChartWish(skill, None if span is None else _count(span), dark is not None, said.strip(" ,."))
 
 
 def weeks_in(text: str) -> int | None:
-    """Return the number of weeks that a sentence names, months as weeks; None if it names none."""
+    """Return the number of weeks that a sentence names, months and years as weeks; None if it names none."""
     span = _SPAN.search(clean(text[:MAX_CHARS]))
     return None if span is None else _count(span)
 
 
 def _count(span: re.Match[str]) -> int:
-    weeks = round(int(span["count"]) * (13 / 3 if span["months"] else 1))
-    return min(max(weeks, 1), MAX_WEEKS)
+    return max(round(int(span["count"] or 1) * (13 / 3 if span["months"] else 52 if span["years"] else 1)), 1)
 
 
 def chart_of(
@@ -127,8 +128,8 @@ def chart_of(
     for total in totals:
         if total.skill_id in known:
             by_week.setdefault(week_of(total.day, week_start), Counter())[total.skill_id] += total.minutes
-    last = week_of(today, week_start)
-    first = min(last, max(min(by_week, default=last), last - (wish.weeks - 1) * WEEK))  # a day of next week: it is not
+    last, most = week_of(today, week_start), min(wish.weeks or USUAL_WEEKS, MAX_WEEKS)
+    first = min(last, max(min(by_week, default=last), last - (most - 1) * WEEK))  # a day of next week: it is not
     weeks = [first + at * WEEK for at in range((last - first) // WEEK + 1)]
     counted = {week: by_week.get(week, Counter()) for week in weeks}
     minutes = {skill.id: sum(counted[week][skill.id] for week in weeks) for skill in wanted}
@@ -148,6 +149,7 @@ def chart_of(
         weeks=tuple(rows),
         goal_minutes=goal if wish.skill is None else wish.skill.weekly_minutes,
         only=None if wish.skill is None else wish.skill.name,
+        wanted_weeks=wish.weeks or 0,
     )
 
 
@@ -171,11 +173,24 @@ def short_date(language: str, day: date) -> str:
     return f"{day.day} {say(language, f'month.{day.month}')[:3]}"
 
 
-def chart_text(language: str, chart: ChartReport) -> str:
-    """Return the chart's numbers in words, as Markdown: what goes with the picture, and in its place."""
+def caption_text(language: str, chart: ChartReport) -> str:
+    """Return the line that goes with the picture, as Markdown, and why it shows fewer weeks than were asked for."""
     if not chart.total:
         return COACH_TEXTS.plural(language, "chart.empty", len(chart.weeks))
-    lines = [f"**{escape(title_text(language, chart))}**: {summary_text(language, chart)}."]
+    line = f"**{escape(title_text(language, chart))}**: {summary_text(language, chart)}."
+    if chart.wanted_weeks > len(chart.weeks) == MAX_WEEKS:
+        return f"{line} {say(language, 'chart.most', most=MAX_WEEKS)}"
+    if chart.wanted_weeks > len(chart.weeks):
+        first = short_date(language, chart.weeks[0].week)
+        return f"{line} {say(language, 'chart.first', first=first)}"
+    return line
+
+
+def chart_text(language: str, chart: ChartReport) -> str:
+    """Return the chart's numbers in words, as Markdown, for a person who does not see the picture."""
+    lines = [caption_text(language, chart)]
+    if not chart.total:
+        return lines[0]
     if len(chart.skills) > 1:
         parts = (f"{escape(name_of(language, skill))} {spell_minutes(skill.minutes)}" for skill in chart.skills)
         lines.append(f"{' · '.join(parts)}.")

@@ -46,16 +46,19 @@ MIME = "image/png"
 MAX_DESCRIPTION_CHARS = 1_000
 """Discord takes 1,024, Slack 1,000 (read 2026-11)."""
 
-PIXELS_WIDE = 1280
-WIDTH, PADDING, TOP, PLOT_HEIGHT = 720, 30, 96, 240
-AXIS_WIDTH, GOAL_WIDTH = 50, 58
-LEGEND_COLUMNS, LEGEND_ROW = 2, 26
+PIXELS_WIDE = 1260
+WIDTH, PADDING, TOP, PLOT_HEIGHT = 420, 20, 92, 190
+"""About as wide as a phone shows it, so that its words stay readable there."""
+
+AXIS_WIDTH = 40
+TITLE, TEXT, SMALL = 20, 15, 14
+LEGEND_ROW = 25
 MAX_BAR = 60
-LABEL_ROOM = 42
-"""Width of a date or a total at a bar."""
+DATE_ROOM = 60
+"""Width of a date under a bar, with the space to its neighbours."""
 
 GOAL_IN_SIGHT = 2.5
-"""A goal over so many times the highest bar is told of at the edge: else it would press the bars flat."""
+"""A goal over so many times the highest bar is only named: its line would press the bars flat."""
 
 STEPS = (5, 10, 15, 30, 60, 120, 180, 300, 600, 1_200, 1_800, 3_000, 6_000)
 """Minutes between two lines."""
@@ -97,7 +100,7 @@ async def plot(language: str, chart: ChartReport, *, is_dark: bool = False) -> D
     """
     png = await draw_chart(language, chart, is_dark=is_dark) if chart.total else b""
     words = chart_text(language, chart).replace("*", "").replace("\\", "")
-    name = file_name(language, chart.weeks[-1].week, "png")
+    name = file_name(language, chart.weeks[-1].week, f"{'dark' if is_dark else 'light'}.png")
     return DrawnChart(chart, png, name, cut_text(words, MAX_DESCRIPTION_CHARS))
 
 
@@ -156,17 +159,19 @@ def chart_svg(language: str, chart: ChartReport, theme: Theme) -> str:
     """Return the chart as an SVG document."""
     frame = _frame_of(chart)
     colours = _colours(chart, theme)
-    rows = 0 if chart.only is not None else -(-len(chart.skills) // LEGEND_COLUMNS)
-    height = TOP + PLOT_HEIGHT + 44 + rows * LEGEND_ROW + (14 if rows else 0)
+    legend, rows = _legend(language, chart, frame, colours, theme)
+    height = TOP + PLOT_HEIGHT + 34 + rows * LEGEND_ROW + (10 if rows else 0)
+    title = _fit(title_text(language, chart), TITLE, WIDTH - 2 * PADDING)
     content = "".join(
         (
-            _text(PADDING, 46, _fit(title_text(language, chart), 21, WIDTH - 2 * PADDING), theme.ink, 21, bold=True),
-            _text(PADDING, 70, summary_text(language, chart), theme.faint, 14),
+            _text(PADDING, 36, title, theme.ink, TITLE, bold=True),
+            _text(PADDING, 60, summary_text(language, chart), theme.faint, TEXT),
             _lines(frame, theme),
             *(_bar(frame, at, week, colours) for at, week in enumerate(chart.weeks)),
-            _goal(language, frame, chart.goal_minutes or 0, theme),
-            _bar_words(language, frame, chart.weeks, theme),
-            _legend(language, chart, colours, theme) if rows else "",
+            _goal(frame, chart.goal_minutes or 0, theme),
+            _dates(language, frame, chart.weeks, theme),
+            _totals(frame, chart, theme),
+            legend,
         )
     )
     return (
@@ -181,8 +186,7 @@ def _frame_of(chart: ChartReport) -> _Frame:
     reach = max(highest, goal) if goal <= GOAL_IN_SIGHT * highest else highest
     step = next((step for step in STEPS if reach / step <= 5), STEPS[-1])
     top = math.ceil(reach * 1.04 / step) * step
-    right = WIDTH - PADDING - (GOAL_WIDTH if goal else 0)
-    return _Frame(PADDING + AXIS_WIDTH, right, top, step, max(len(chart.weeks), 1))
+    return _Frame(PADDING + AXIS_WIDTH, WIDTH - PADDING, top, step, max(len(chart.weeks), 1))
 
 
 def _colours(chart: ChartReport, theme: Theme) -> list[str]:
@@ -211,7 +215,7 @@ def _lines(frame: _Frame, theme: Theme) -> str:
             f' stroke-width="{1.5 if not minutes else 1}"/>'
         )
         label = short_minutes(minutes) if minutes else "0"
-        found.append(_text(frame.left - 8, y + 4, label, theme.faint, 12, anchor="end"))
+        found.append(_text(frame.left - 6, y + 5, label, theme.faint, SMALL, anchor="end"))
     return "".join(found)
 
 
@@ -229,58 +233,94 @@ def _bar(frame: _Frame, at: int, week: ChartWeek, colours: Sequence[str]) -> str
     pieces, done = [], 0
     for minutes, colour in zip(week.minutes, colours, strict=True):
         y = frame.y(done + minutes)
-        gap = 1 if done else 0
+        gap = min(1, frame.slot / 20) if done else 0
         tall = max(frame.y(done) - y - gap, 0)
         pieces.append(f'<rect x="{left:.1f}" y="{y:.1f}" width="{width:.1f}" height="{tall:.1f}" fill="{colour}"/>')
         done += minutes
     return f'<clipPath id="w{at}"><path d="{outline}"/></clipPath><g clip-path="url(#w{at})">{"".join(pieces)}</g>'
 
 
-def _bar_words(language: str, frame: _Frame, weeks: Sequence[ChartWeek], theme: Theme) -> str:
-    """Dates under the bars, this week's always; and totals over them, where there is room for each."""
-    every = math.ceil(LABEL_ROOM / frame.slot)
+def _dates(language: str, frame: _Frame, weeks: Sequence[ChartWeek], theme: Theme) -> str:
+    """Draw dates under the bars, this week's always, as many as have room."""
+    every = math.ceil(DATE_ROOM / frame.slot)
     found = []
     for at, week in enumerate(weeks):
-        is_last, centre = at == len(weeks) - 1, frame.centre(at)
-        if (len(weeks) - 1 - at) % every == 0:
-            ink = theme.ink if is_last else theme.faint
-            date = short_date(language, week.week)
-            found.append(_text(centre, TOP + PLOT_HEIGHT + 20, date, ink, 12, anchor="middle", bold=is_last))
-        if every == 1 and week.total:
-            label = short_minutes(week.total)
-            found.append(
-                _text(centre, frame.y(week.total) - 6, label, theme.ink, 11, anchor="middle", halo=theme.paper)
-            )
+        if (len(weeks) - 1 - at) % every:
+            continue
+        is_last, date = at == len(weeks) - 1, short_date(language, week.week)
+        x = _keep_inside(frame, frame.centre(at), _width(date, SMALL))
+        ink = theme.ink if is_last else theme.faint
+        found.append(_text(x, TOP + PLOT_HEIGHT + 22, date, ink, SMALL, anchor="middle", bold=is_last))
     return "".join(found)
 
 
-def _goal(language: str, frame: _Frame, minutes: int, theme: Theme) -> str:
-    """Return the goal's line with its words behind it, or an arrow to where it lies."""
-    if not minutes:
-        return ""
-    x, words, spelled = frame.right + 8, say(language, "chart.goal"), short_minutes(minutes)
-    if minutes > frame.top_minutes:
-        return _text(x, TOP - 2, words, theme.ink, 12, bold=True) + _text(x, TOP + 13, f"{spelled} ↑", theme.ink, 12)
-    y = frame.y(minutes)
-    line = (
-        f'<line x1="{frame.left}" y1="{y:.1f}" x2="{frame.right}" y2="{y:.1f}" stroke="{theme.ink}"'
-        ' stroke-width="1.5" stroke-dasharray="6 5"/>'
-    )
-    return line + _text(x, y - 2, words, theme.ink, 12, bold=True) + _text(x, y + 13, spelled, theme.ink, 12)
-
-
-def _legend(language: str, chart: ChartReport, colours: Sequence[str], theme: Theme) -> str:
-    wide = (WIDTH - 2 * PADDING) / LEGEND_COLUMNS
+def _totals(frame: _Frame, chart: ChartReport, theme: Theme) -> str:
+    """Draw the totals over the bars if each has room, else that of the highest; above the goal's line if on it."""
+    highest = max(chart.weeks, key=lambda week: week.total)
+    goal = chart.goal_minutes or 0
+    labels = [short_minutes(week.total) for week in chart.weeks]
+    have_room = frame.slot >= max(_width(label, SMALL) for label in labels)
     found = []
-    for at, (skill, colour) in enumerate(zip(chart.skills, colours, strict=True)):
-        row, column = divmod(at, LEGEND_COLUMNS)
-        x, y = PADDING + column * wide, TOP + PLOT_HEIGHT + 58 + row * LEGEND_ROW
-        total = spell_minutes(skill.minutes)
-        room = wide - 22 - _width(total, 14) - 32
-        found.append(f'<circle cx="{x + 6:.1f}" cy="{y - 5:.1f}" r="6" fill="{colour}"/>')
-        found.append(_text(x + 20, y, _fit(name_of(language, skill), 14, room), theme.ink, 14))
-        found.append(_text(x + wide - 24, y, total, theme.faint, 14, anchor="end"))
+    for at, (week, label) in enumerate(zip(chart.weeks, labels, strict=True)):
+        if not week.total or not (have_room or week is highest):
+            continue
+        y = frame.y(week.total) - 5
+        if goal <= frame.top_minutes and y - SMALL < frame.y(goal) < y + 5:
+            y = frame.y(goal) - 5
+        x = _keep_inside(frame, frame.centre(at), _width(label, SMALL))
+        found.append(_text(x, y, label, theme.ink, SMALL, anchor="middle"))
     return "".join(found)
+
+
+def _keep_inside(frame: _Frame, centre: float, wide: float) -> float:
+    return min(max(centre, frame.left + wide / 2), WIDTH - 4 - wide / 2)
+
+
+def _goal(frame: _Frame, minutes: int, theme: Theme) -> str:
+    """Draw the goal's line, if it is in sight."""
+    if not minutes or minutes > frame.top_minutes:
+        return ""
+    return _dashes(frame.left, frame.right, frame.y(minutes), theme)
+
+
+def _dashes(left: float, right: float, y: float, theme: Theme) -> str:
+    return (
+        f'<line x1="{left:.1f}" y1="{y:.1f}" x2="{right:.1f}" y2="{y:.1f}" stroke="{theme.ink}"'
+        ' stroke-width="1.5" stroke-dasharray="6 4"/>'
+    )
+
+
+def _legend(language: str, chart: ChartReport, frame: _Frame, colours: Sequence[str], theme: Theme) -> tuple[str, int]:
+    """Draw each skill with its total beside the name, and the goal, as many in a row as fit; return the rows too."""
+    entries: list[tuple[str, str, str]] = []
+    if chart.only is None:
+        named = zip(chart.skills, colours, strict=True)
+        entries = [(name_of(language, skill), spell_minutes(skill.minutes), colour) for skill, colour in named]
+    if chart.goal_minutes:
+        above = " ↑" if chart.goal_minutes > frame.top_minutes else ""
+        entries.append((say(language, "chart.goal"), spell_minutes(chart.goal_minutes) + above, ""))
+    found, x, row = [], float(PADDING), 0
+    for name, total, colour in entries:
+        mark = 18 if colour else 30
+        name = _fit(name, TEXT, WIDTH - 2 * PADDING - mark - 6 - _width(total, TEXT))
+        wide = mark + _width(name, TEXT) + 6 + _width(total, TEXT)
+        if x > PADDING and x + wide > WIDTH - PADDING:
+            x, row = float(PADDING), row + 1
+        y = TOP + PLOT_HEIGHT + 54 + row * LEGEND_ROW
+        found.append(
+            f'<circle cx="{x + 6:.1f}" cy="{y - 5:.1f}" r="6" fill="{colour}"/>'
+            if colour
+            else _dashes(x, x + 24, y - 5, theme)
+        )
+        found.append(_legend_words(x + mark, y, name, total, theme))
+        x += wide + 18
+    return "".join(found), row + 1 if entries else 0
+
+
+def _legend_words(x: float, y: float, name: str, total: str, theme: Theme) -> str:
+    """Write the total straight behind the name, as wide as the renderer draws it."""
+    words = f'{escape(name, quote=False)} <tspan fill="{theme.faint}">{escape(total, quote=False)}</tspan>'
+    return f'<text x="{x:.1f}" y="{y:.1f}" font-size="{TEXT}" text-anchor="start" fill="{theme.ink}">{words}</text>'
 
 
 def short_minutes(minutes: int) -> str:
@@ -314,10 +354,7 @@ def _char_width(char: str) -> float:
     return 0.72 if char.isupper() else 0.59
 
 
-def _text(
-    x: float, y: float, words: str, fill: str, size: float, *, anchor: str = "start", bold: bool = False, halo: str = ""
-) -> str:
+def _text(x: float, y: float, words: str, fill: str, size: float, *, anchor: str = "start", bold: bool = False) -> str:
     weight = ' font-weight="600"' if bold else ""
-    around = f' stroke="{halo}" stroke-width="3" paint-order="stroke" stroke-linejoin="round"' if halo else ""
     at = f'x="{x:.1f}" y="{y:.1f}" font-size="{size}" text-anchor="{anchor}"'
-    return f'<text {at} fill="{fill}"{weight}{around}>{escape(words, quote=False)}</text>'
+    return f'<text {at} fill="{fill}"{weight}>{escape(words, quote=False)}</text>'

@@ -42,7 +42,7 @@ class WhichChart(_Arguments):
     """Arguments of `plot_progress`."""
 
     skill: str | None = Field(None, description="Name or id; none: all.", max_length=200)
-    weeks: int = Field(USUAL_WEEKS, ge=1, le=MAX_WEEKS)
+    weeks: int | None = Field(None, ge=1, le=9_999, description=f"None: {USUAL_WEEKS}; at most {MAX_WEEKS} are drawn.")
     dark: bool = False
 
 

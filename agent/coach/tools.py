@@ -211,7 +211,7 @@ class CoachTools:
 
     @tool(WhichChart, effect=Effect.LOCAL, says="tool.plot_progress", should_defer=True)
     async def plot_progress(self, context: ToolContext, arguments: WhichChart) -> LocalEffect:
-        """Send a chart of minutes a week with your answer, as a picture."""
+        """Send a chart of minutes a week with your answer, as a picture that shows its numbers: do not repeat them."""
         principal, today = context.principal, today_of(context.principal, context.now)
         skill = None if arguments.skill is None else await self._skill(principal, arguments.skill)
         wish = ChartWish(skill, arguments.weeks, arguments.dark)

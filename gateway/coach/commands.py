@@ -8,7 +8,7 @@ from functools import partial
 
 from agent.calendar import today_of
 from agent.catalogue import escape, language_of
-from agent.coach.chart import chart_of, chart_text, read_chart_wish
+from agent.coach.chart import caption_text, chart_of, chart_text, read_chart_wish
 from agent.coach.chart_picture import MIME, plot
 from agent.coach.durations import spell_minutes
 from agent.coach.entry_arguments import NewValues, WantedEntries, read_values, read_wanted, spelled_hours, take_skill
@@ -165,7 +165,7 @@ async def _chart(reader: PracticeReader, asked: Invocation) -> Reply:
         return Reply(say(language, "stats.nothing_yet"))
     made = await plot(language, chart, is_dark=wish.is_dark)
     file = OutboundMedia(AttachmentKind.PHOTO, made.name, MIME, made.png, made.description)
-    return Reply(chart_text(language, chart), files=(file,) if made.png else ())
+    return Reply(caption_text(language, chart), files=(file,)) if made.png else Reply(chart_text(language, chart))
 
 
 async def _skill(reader: PracticeReader, asked: Invocation) -> Reply | Write:

@@ -146,9 +146,18 @@ export class View {
     this.waitTimer = null;
     newer.addEventListener("click", () => this.toEnd());
     scroller.addEventListener("scroll", () => this.atEnd() && (newer.hidden = true), { passive: true });
-    new ResizeObserver(() => this.stuck && this.toEnd()).observe(scroller);
-    scroller.addEventListener("scroll", () => (this.stuck = this.atEnd()), { passive: true });
+    const sizes = new ResizeObserver(() => this.stuck && this.toEnd());
+    for (const one of [scroller, log]) sizes.observe(one); // a picture that loads makes the log longer
+    scroller.addEventListener("scroll", () => this.scrolled(), { passive: true });
     this.stuck = true;
+    this.top = 0;
+  }
+
+  // Follow the end unless the person scrolled up; a longer log alone is no scrolling.
+  scrolled() {
+    if (this.atEnd()) this.stuck = true;
+    else if (scroller.scrollTop < this.top) this.stuck = false;
+    this.top = scroller.scrollTop;
   }
 
   atEnd() {
@@ -157,13 +166,16 @@ export class View {
 
   toEnd() {
     scroller.scrollTop = scroller.scrollHeight;
+    this.stuck = true;
+    this.top = scroller.scrollTop;
     newer.hidden = true;
   }
 
   // `silent`: do not announce it to screen readers.
   show(message, silent = false) {
-    const follow = this.atEnd() || message.type === "said";
+    const follow = this.stuck || message.type === "said";
     let item = this.items.get(message.id);
+    const isNew = !item && !silent;
     if (!item) {
       item = this.make(message);
       this.items.set(message.id, item);
@@ -175,7 +187,7 @@ export class View {
     else this.fillMessage(item, message, silent);
     empty.hidden = true;
     if (follow) this.toEnd();
-    else newer.hidden = false;
+    else if (isNew) newer.hidden = false;
   }
 
   make(message) {

@@ -18,6 +18,7 @@ from agent.coach.chart import (
     ChartSkill,
     ChartWeek,
     ChartWish,
+    caption_text,
     chart_of,
     chart_text,
     read_chart_wish,
@@ -28,6 +29,7 @@ from agent.coach.durations import spell_minutes
 from agent.coach.practice import COLOURS, DayTotal, Skill
 
 TODAY = date(2026, 11, 22)  # a Sunday
+SVG = "{http://www.w3.org/2000/svg}"
 NAMES = (
     "guitar",
     "Conversación en inglés con Rosa los martes por la noche",
@@ -101,43 +103,54 @@ def test_one_skill_has_its_own_goal_and_no_empty_weeks_before_its_first():
 @pytest.mark.parametrize(
     ("text", "skill", "weeks", "dark", "rest"),
     [
-        ("", None, 12, False, ""),
-        ("guitar", "guitar", 12, False, ""),
+        ("", None, None, False, ""),
+        ("guitar", "guitar", None, False, ""),
         ("guitar 8", "guitar", 8, False, ""),
         ("8 guitar", "guitar", 8, False, ""),
         ("3 meses oscuro", None, 13, True, ""),
         ("1w", None, 1, False, ""),
         ("guitar 8 semanas", "guitar", 8, False, ""),
-        ("500", None, 26, False, ""),
-        ("cello", None, 12, False, "cello"),
+        ("500", None, 500, False, ""),
+        ("60 weeks", None, 60, False, ""),
+        ("guitar last year", "guitar", 52, False, ""),
+        ("del último año", None, 52, False, ""),
+        ("2 años", None, 104, False, ""),
+        ("cello", None, None, False, "cello"),
         ("0", None, 1, False, ""),
-        ("dark guitar", "guitar", 12, True, ""),
+        ("dark guitar", "guitar", None, True, ""),
     ],
 )
-def test_arguments_come_in_any_order(text: str, skill: str | None, weeks: int, dark: bool, rest: str):
+def test_arguments_come_in_any_order(text: str, skill: str | None, weeks: int | None, dark: bool, rest: str):
     wish = read_chart_wish(text, [a_skill(0), a_skill(2)])
     assert (skill, weeks, dark, rest) == (wish.skill and wish.skill.name, wish.weeks, wish.is_dark, wish.rest)
 
 
 @pytest.mark.parametrize(
-    ("text", "weeks"), [("show me a chart", None), ("gráfico de 8 semanas", 8), ("a chart of 2 months", 9)]
+    ("text", "weeks"),
+    [
+        ("show me a chart", None),
+        ("gráfico de 8 semanas", 8),
+        ("a chart of 2 months", 9),
+        ("chart of the last year", 52),
+    ],
 )
 def test_a_sentence_names_weeks_or_not(text: str, weeks: int | None):
     assert weeks == weeks_in(text)
 
 
 @pytest.mark.parametrize("skills", [1, 3, 8])
-@pytest.mark.parametrize("weeks", [1, 5, 12, 26])
+@pytest.mark.parametrize("weeks", [1, 5, 12, 60])
 @pytest.mark.parametrize("goal", [None, 60, 900, 90_000])
 def test_no_words_stand_in_each_others_place(skills: int, weeks: int, goal: int | None):
     root = ET.fromstring(chart_svg("es", a_chart(skills, weeks, goal), LIGHT))
     wide = float(root.attrib["viewBox"].split()[2])
     boxes = []
-    for text in root.iter("{http://www.w3.org/2000/svg}text"):
+    for text in root.iter(f"{SVG}text"):
+        words = "".join(text.itertext())
         size, x, y = (float(text.attrib[name]) for name in ("font-size", "x", "y"))
-        length = size * sum(1.0 if char > "\u2e80" else 0.9 if char in "MW" else 0.52 for char in text.text or "")
+        length = size * sum(1.0 if char > "\u2e80" else 0.9 if char in "MW" else 0.52 for char in words)
         left = x - length * {"start": 0, "middle": 0.5, "end": 1}[text.attrib["text-anchor"]]
-        boxes.append((left, left + length, y - size * 0.7, y, text.text))
+        boxes.append((left, left + length, y - size * 0.7, y, words))
     assert all(-2 <= left and right <= wide + 2 for left, right, *_ in boxes), boxes
     for at, (left, right, top, bottom, words) in enumerate(boxes):
         for other in boxes[at + 1 :]:
@@ -152,6 +165,32 @@ def test_the_words_say_what_the_picture_shows(language: str):
     assert 4 == text.count("2 h 15 min")
     assert spell_minutes(chart.total) in text and "10 h" in text
     assert 4 == len(re.findall(r">2 h 15<", chart_svg(language, chart, DARK)))
+
+
+@pytest.mark.parametrize("minutes", [95, 100, 105])
+def test_totals_stand_clear_of_the_goals_line(minutes: int):
+    root = ET.fromstring(chart_svg("en", a_chart(1, 4, 100, minutes=minutes), LIGHT))
+    (goal, _) = (float(line.attrib["y1"]) for line in root.iter(f"{SVG}line") if "stroke-dasharray" in line.attrib)
+    totals = [text for text in root.iter(f"{SVG}text") if text.text == short_minutes(minutes)]
+    assert 4 == len(totals)
+    for total in totals:
+        bottom, size = float(total.attrib["y"]), float(total.attrib["font-size"])
+        assert bottom < goal - 2 or bottom - size > goal
+
+
+@pytest.mark.parametrize(
+    ("wanted", "weeks", "said"),
+    [
+        (80, 70, "60 weeks are the most that one chart shows."),
+        (60, 5, "There is nothing before the week of 19 Oct."),
+        (None, 5, ""),
+    ],
+)
+def test_fewer_weeks_than_asked_for_have_a_reason(wanted: int | None, weeks: int, said: str):
+    totals = [DayTotal("s0", TODAY - timedelta(days=7 * ago), 45) for ago in range(weeks)]
+    chart = chart_of([a_skill(0)], totals, TODAY, 0, ChartWish(weeks=wanted), None)
+    line, _, reason = caption_text("en", chart).partition(" weeks.")
+    assert said == reason.strip() and "\n" not in line and min(weeks, MAX_WEEKS) == len(chart.weeks)
 
 
 def test_short_minutes_are_hours_and_what_is_left():
