@@ -302,8 +302,8 @@ def _legend(language: str, chart: ChartReport, frame: _Frame, colours: Sequence[
     found, x, row = [], float(PADDING), 0
     for name, total, colour in entries:
         mark = 18 if colour else 30
-        name = _fit(name, TEXT, WIDTH - 2 * PADDING - mark - 6 - _width(total, TEXT))
-        wide = mark + _width(name, TEXT) + 6 + _width(total, TEXT)
+        shown = _fit(name, TEXT, WIDTH - 2 * PADDING - mark - 6 - _width(total, TEXT))
+        wide = mark + _width(shown, TEXT) + 6 + _width(total, TEXT)
         if x > PADDING and x + wide > WIDTH - PADDING:
             x, row = float(PADDING), row + 1
         y = TOP + PLOT_HEIGHT + 54 + row * LEGEND_ROW
@@ -312,7 +312,7 @@ def _legend(language: str, chart: ChartReport, frame: _Frame, colours: Sequence[
             if colour
             else _dashes(x, x + 24, y - 5, theme)
         )
-        found.append(_legend_words(x + mark, y, name, total, theme))
+        found.append(_legend_words(x + mark, y, shown, total, theme))
         x += wide + 18
     return "".join(found), row + 1 if entries else 0
 

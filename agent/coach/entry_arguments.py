@@ -12,7 +12,7 @@ from agent.calendar import week_of
 from agent.coach.practice import Skill, name_key
 from agent.coach.vocabulary.amounts import find_duration
 from agent.coach.vocabulary.days import DAY, find_days
-from agent.coach.vocabulary.words import to_tokens
+from agent.coach.vocabulary.words import group_of, to_tokens
 from agent.wellformed import clean
 
 MAX_CHARS = 1_200
@@ -38,6 +38,21 @@ class WantedEntries:
 
 
 @dataclass(frozen=True, slots=True)
+class WantedStats:
+    """The skill and the days that `/stats` is about."""
+
+    skill: Skill | None = None  # None: all
+    span: DayRange | None = None  # None: from the first day on
+    weekday: int | None = None  # Monday 0; None: every day
+    rest: str = ""
+
+    @property
+    def has_days(self) -> bool:
+        """Return True if days were said."""
+        return self.span is not None or self.weekday is not None
+
+
+@dataclass(frozen=True, slots=True)
 class NewValues:
     """The new values of a correction; None leaves a field as it is."""
 
@@ -53,6 +68,10 @@ _NUMBERS = re.compile(r"(\d{1,2})[./](\d{1,2})(?:[./](\d{4}))?(?![\d./])")
 _ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?!\S)")
 _PICK = re.compile(r"#(\d{1,3})(?!\d)")
 _LINK = re.compile(r"(?:on|el|la|the|of|de|del)(?:\s+|\Z)", re.IGNORECASE)
+_PREPOSITION = re.compile(
+    r"^(?:(?:in|on|of|for|during|every|each|the|en|los|las|el|del?|la|durante|cada)\s+)+", re.IGNORECASE
+)
+_YEAR = re.compile(r"(?:(?:of|de|del)\s+)?(?P<year>20\d\d)(?![\w./-])", re.IGNORECASE)
 _LAST = re.compile(r"last\s+(\w+day)\b|(\w+)\s+pasado\b", re.IGNORECASE)
 _TO = re.compile(r"(?:^|\s)(?:to|a)\s+(?P<name>.+)\Z", re.IGNORECASE)
 _FILLERS = re.compile(r"\b(?:to|a|it|was|were|is|please|fue|fueron|eran?|son|por favor)\b", re.IGNORECASE)
@@ -75,6 +94,29 @@ def read_wanted(text: str, today: date, week_start: int, skills: Sequence[Skill]
         if wanted is before:
             break
     return wanted
+
+
+def read_stats(text: str, today: date, week_start: int, skills: Sequence[Skill]) -> WantedStats:
+    """Parse a skill and days, in any order: "guitar october", "mondays", "last week". Return the rest unread."""
+    wanted = WantedStats(rest=clean(text[:MAX_CHARS]))
+    for _ in range(3):
+        before, rest = wanted, _PREPOSITION.sub("", wanted.rest)
+        if wanted.skill is None and (named := take_skill(rest, skills)) is not None:
+            wanted = replace(wanted, skill=named[0], rest=named[1])
+        elif wanted.weekday is None and (weekday := _take_weekday(rest)) is not None:
+            wanted = replace(wanted, weekday=weekday[0], rest=weekday[1])
+        elif wanted.span is None and (span := _take_days(rest, today, week_start)) is not None:
+            wanted = replace(wanted, span=span[0], rest=span[1])
+        if wanted is before:
+            break
+    return wanted
+
+
+def _take_weekday(text: str) -> tuple[int, str] | None:
+    word, _, rest = text.partition(" ")
+    tokens = to_tokens(word)
+    found = group_of("weekdays").at(tokens, 0)
+    return (found[1], rest.strip(" ,")) if found is not None and found[0] == len(tokens) else None
 
 
 def read_values(text: str, today: date, skills: Sequence[Skill]) -> NewValues:
@@ -116,9 +158,30 @@ def _take_days(text: str, today: date, week_start: int) -> tuple[DayRange, str] 
     if (last := _LAST.match(text)) is not None and (day := _day_of((last[1] or last[2]).casefold(), today)) is not None:
         day -= 7 * DAY * (day == today)
         return DayRange(day, day), text[last.end() :].strip(" ,")
+    if (named := _take_month(text, today) or _take_year(text)) is not None:
+        return named
     word, _, rest = text.partition(" ")
     day = _day_of(word.casefold().strip(" ,.:"), today)
     return None if day is None else (DayRange(day, day), rest.strip(" ,"))
+
+
+def _take_month(text: str, today: date) -> tuple[DayRange, str] | None:
+    """Return the named month, the last one there was unless a year follows, and what follows."""
+    word, _, rest = text.partition(" ")
+    tokens = to_tokens(word)
+    found = group_of("months").at(tokens, 0)
+    if found is None or found[0] != len(tokens):
+        return None
+    year = _YEAR.match(rest)
+    if year is not None:
+        return _month(date(int(year["year"]), found[1] + 1, 1)), rest[year.end() :].strip(" ,")
+    first = date(today.year - (found[1] + 1 > today.month), found[1] + 1, 1)
+    return _month(first), rest.strip(" ,")
+
+
+def _take_year(text: str) -> tuple[DayRange, str] | None:
+    found = _YEAR.match(text)
+    return None if found is None else (_year(int(found["year"])), text[found.end() :].strip(" ,"))
 
 
 def _day_of(word: str, today: date) -> date | None:
@@ -147,11 +210,17 @@ def _month(day: date) -> DayRange:
     return DayRange(first, (first + 31 * DAY).replace(day=1) - DAY)
 
 
+def _year(year: int) -> DayRange:
+    return DayRange(date(year, 1, 1), date(year, 12, 31))
+
+
 _SPANS: tuple[tuple[str, Callable[[date, int], DayRange]], ...] = (
     ("last week|(?:la )?semana pasada", lambda today, start: _week(today - 7 * DAY, start)),
     ("last month|(?:el )?mes pasado", lambda today, _: _month(today.replace(day=1) - DAY)),
     ("this month|month|este mes|mes", lambda today, _: _month(today)),
     ("this week|week|esta semana|semana", _week),
+    ("last year|(?:el )?año pasado", lambda today, _: _year(today.year - 1)),
+    ("this year|year|este año|año", lambda today, _: _year(today.year)),
 )
 
 

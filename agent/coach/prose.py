@@ -108,6 +108,8 @@ def entries_text(language: str, report: EntriesReport, today: date, *, numbered:
     of_a_day = report.since is not None and report.since == report.until  # then the title has said which
     key = "entries.title_day" if of_a_day else "entries.title"
     head = COACH_TEXTS.plural(language, key, report.found, title=title, total=total, days=days)
+    if not report.entries:
+        return _totals_text(language, head, report)
     lines = []
     for number, row in enumerate(report.entries[:HISTORY_ROWS], start=1):
         day, skill = None if of_a_day else row.date, f"{row.emoji} {escape(row.skill)}"
@@ -119,6 +121,18 @@ def entries_text(language: str, report: EntriesReport, today: date, *, numbered:
     return "\n\n".join(blocks)
 
 
+def _totals_text(language: str, head: str, report: EntriesReport) -> str:
+    """Return the total of some days, the average of a day with practice, and the skills if there are several."""
+    lines = [f"{head}."]
+    if report.days > 1:
+        average = spell_minutes(round(report.total_minutes / report.days))
+        lines.append(say(language, "stats.day_average", average=average))
+    if len(report.minutes_by_skill) > 1:
+        rows = [f"- {escape(name)}: {spell_minutes(minutes)}" for name, minutes in report.minutes_by_skill.items()]
+        return f"{' '.join(lines)}\n\n" + "\n".join(rows)
+    return " ".join(lines)
+
+
 def _entries_title(language: str, report: EntriesReport, today: date) -> str:
     """Return the days, "Monday" or "1 March to 31 March", with the skill and the words that were searched."""
     if report.since is None:
@@ -127,6 +141,9 @@ def _entries_title(language: str, report: EntriesReport, today: date) -> str:
         parts = [say_date(language, report.since, today)]
     else:
         parts = [_span(language, report.since, min(report.until or today, today), today)]
+    if report.weekday is not None:
+        weekday = say(language, "entries.weekday", weekday=say(language, f"weekday.{report.weekday}"))
+        parts = [weekday] if report.since is None else [*parts, weekday]
     parts += [escape(report.skill)] if report.skill else []
     parts += [say(language, "entries.words", text=escape(report.text))] if report.text else []
     title = ", ".join(parts)
@@ -136,6 +153,11 @@ def _entries_title(language: str, report: EntriesReport, today: date) -> str:
 def _span(language: str, since: date, until: date, today: date) -> str:
     if until == today and since == today.replace(day=1):
         return say(language, "entries.this_month")
+    if since.day == 1 and until == (since + timedelta(days=31)).replace(day=1) - timedelta(days=1):
+        month = say(language, f"month.{since.month}")
+        return month if since.year == today.year else say(language, "entries.month", month=month, year=since.year)
+    if (since, until) == (date(since.year, 1, 1), date(since.year, 12, 31)):
+        return str(since.year)
     return say(language, "entries.span", first=say_on(language, since, today), last=say_on(language, until, today))
 
 

@@ -4,6 +4,7 @@ Every number a model may say is here already worked out, so that it has none to 
 the same as words ("12 h 15 min"). `journey` and `patterns` count what is more than a sum.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import date
 from enum import StrEnum
@@ -105,10 +106,12 @@ class EntriesReport(_Report):
     until: date | None  # None: up to now
     skill: str | None  # None: of all
     text: str  # what the notes were searched for; "": nothing
+    weekday: int | None = None  # Monday 0; None: every day
     found: int
     days: int  # with entries
     total_minutes: int
-    entries: tuple[EntryRow, ...]  # the newest first, the newest 200
+    minutes_by_skill: dict[str, int] = {}  # by name, the most practised first
+    entries: tuple[EntryRow, ...]  # the newest first, the newest 200; none if only the totals were asked for
 
 
 class ReminderRow(_Report):
@@ -287,9 +290,11 @@ def entries_report(
     until: date | None = None,
     skill: Skill | None = None,
     text: str = "",
+    weekday: int | None = None,
+    shown: int = MAX_SESSIONS_SHOWN,
 ) -> EntriesReport:
-    """Return the sessions of these days, of one skill where it is given, whose notes hold the text; the newest
-    200 listed.
+    """Return the sessions of these days, or of one weekday of them, and of one skill where it is given, whose
+    notes hold the text; the newest `shown` listed.
     """
     known, wanted = {each.id: each for each in skills}, name_key(text)
     found = [
@@ -299,19 +304,25 @@ def entries_report(
         and (since is None or session.day >= since)
         and (until is None or session.day <= until)
         and (skill is None or session.skill_id == skill.id)
+        and (weekday is None or session.day.weekday() == weekday)
         and wanted in name_key(session.notes)
     ]
+    by_skill: Counter[str] = Counter()
+    for session, of in found:
+        by_skill[of.name] += session.minutes
     rows = tuple(
         EntryRow(id=s.id, date=s.day, skill=of.name, emoji=of.emoji, minutes=s.minutes, notes=s.notes)
-        for s, of in found[:MAX_SESSIONS_SHOWN]
+        for s, of in found[:shown]
     )
     return EntriesReport(
         since=since,
         until=until,
         skill=None if skill is None else skill.name,
         text=text,
+        weekday=weekday,
         found=len(found),
         days=len({session.day for session, _ in found}),
         total_minutes=sum(session.minutes for session, _ in found),
+        minutes_by_skill=dict(by_skill.most_common()),
         entries=rows,
     )

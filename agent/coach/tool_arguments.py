@@ -106,6 +106,8 @@ class WhichEntries(_Arguments):
     until: str | None = Field(None, max_length=40)
     skill: str | None = Field(None, description="None: all.", max_length=200)
     text: str = Field("", description="In the notes.", max_length=200)
+    weekday: int | None = Field(None, ge=0, le=6, description="Only this one; Monday 0.")
+    totals_only: bool = Field(False, description="No list; for how much in a month, range, on a weekday.")
 
 
 class WhichSession(_Arguments):

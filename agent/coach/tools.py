@@ -159,13 +159,23 @@ class CoachTools:
 
     @tool(WhichEntries, effect=Effect.NONE, concurrency_safe=True)
     async def get_entries(self, context: ToolContext, arguments: WhichEntries) -> JsonValue:
-        """List logged sessions of some days, a skill, or with words in their notes; with ids."""
+        """Total of a range of days or a weekday, by skill, and its sessions with ids; filter by skill or notes."""
         principal = context.principal
         skills = await self._reader.skills(principal, include_archived=True)
         skill = None if arguments.skill is None else await self._skill(principal, arguments.skill)
         since, until = _day(arguments.since, context), _day(arguments.until, context)
         found = await self._reader.sessions(principal, since=since, limit=MAX_READ)
-        return _json(reports.entries_report(found, skills, since=since, until=until, skill=skill, text=arguments.text))
+        report = reports.entries_report(
+            found,
+            skills,
+            since=since,
+            until=until,
+            skill=skill,
+            text=arguments.text,
+            weekday=arguments.weekday,
+            shown=0 if arguments.totals_only else reports.MAX_SESSIONS_SHOWN,
+        )
+        return _json(report)
 
     @tool(WhichSession, effect=Effect.LOCAL, says="tool.delete_session", should_defer=True)
     async def delete_session(self, context: ToolContext, arguments: WhichSession) -> LocalEffect:

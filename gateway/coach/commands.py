@@ -11,7 +11,16 @@ from agent.catalogue import escape, language_of
 from agent.coach.chart import caption_text, chart_of, chart_text, read_chart_wish
 from agent.coach.chart_picture import MIME, plot
 from agent.coach.durations import spell_minutes
-from agent.coach.entry_arguments import NewValues, WantedEntries, read_values, read_wanted, spelled_hours, take_skill
+from agent.coach.entry_arguments import (
+    NewValues,
+    WantedEntries,
+    WantedStats,
+    read_stats,
+    read_values,
+    read_wanted,
+    spelled_hours,
+    take_skill,
+)
 from agent.coach.journey import journey_report
 from agent.coach.log_line import LogLine, LogLineError, LogProblem, explain_log, near_line, parse_logs, with_units
 from agent.coach.patterns import MAX_READ, of_skills, patterns_report
@@ -138,12 +147,31 @@ async def _stats(reader: PracticeReader, asked: Invocation) -> Reply:
         journey = journey_report(skills, totals, today, principal.week_start, weekly_goal=goal)
         sessions = of_skills(await reader.sessions(principal, limit=MAX_READ), skills)
         return Reply(stats_text(language, journey, patterns_report(sessions, today)))
+    wish = read_stats(wanted, today, principal.week_start, skills)
+    if wish.has_days and not wish.rest:
+        return await _stats_of_days(reader, asked, wish, skills)
     skill = _find(skills, wanted)
+    if skill is None and (wish.has_days or wish.skill is not None):
+        return Reply(say(language, "stats.how"))
     if skill is None:
         return _unknown(asked, wanted, skills)
     journey = journey_report((skill,), totals, today, principal.week_start)
     sessions = await reader.sessions(principal, skill_id=skill.id, limit=MAX_READ)
     return Reply(skill_stats_text(language, journey.skills[0], today, patterns_report(sessions, today, skill.id)))
+
+
+async def _stats_of_days(
+    reader: PracticeReader, asked: Invocation, wish: WantedStats, skills: tuple[Skill, ...]
+) -> Reply:
+    """Answer with the totals of a month, a week, a year or a weekday, and nothing else."""
+    principal, today = asked.principal, today_of(asked.principal, asked.now)
+    since, until = (None, None) if wish.span is None else (wish.span.first, wish.span.last)
+    sessions = await reader.sessions(principal, since=since, limit=MAX_READ)
+    counted = [skill for skill in skills if not skill.archived or skill is wish.skill]
+    report = entries_report(
+        sessions, counted, since=since, until=until, skill=wish.skill, weekday=wish.weekday, shown=0
+    )
+    return Reply(entries_text(language_of(principal.locale), report, today))
 
 
 async def _skills(reader: PracticeReader, asked: Invocation) -> Reply:

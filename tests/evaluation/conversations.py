@@ -2,12 +2,15 @@
 
 In half of them the coach answers by its rules, in half by a scripted model with memory that does what its
 instructions say. In each a person logs practice and tells a condition, talks of other things, begins a new
-conversation, and asks for numbers and a plan. The judge keeps its own account of what the person said and counts
+conversation, and asks for numbers and a plan; for the total of a weekday, of three days and of a skill's month; and
+says that it hurts and that it goes badly. The judge keeps its own account of what the person said and counts
 
 - invented numbers: a length of time in an answer that is neither said by the person, nor a sum of what was logged, nor
   what a level or the plan asks for;
 - forgotten conditions: a plan with a day that was ruled out or more minutes than there are, or a model that was asked
-  for a plan without being told of the condition.
+  for a plan without being told of the condition;
+- other answers: a total that is not the one asked for, or others beside it; a list for pain or frustration, or pain
+  without "stop".
 """
 
 import asyncio
@@ -76,6 +79,11 @@ class Words:
     again: str
     told: str
     talk: Sequence[str]
+    days: Sequence[str]  # how much on a weekday, in three days, of a skill: by a model, then by rules
+    commands: Sequence[str]
+    pain: str
+    frustration: str
+    stop: str
 
 
 WORDS = {
@@ -84,12 +92,22 @@ WORDS = {
         "make me a plan for next week",
         "About my plans: {told}.",
         ("thank you!", "how much did I practise this week?", "/stats"),
+        ("how much on {weekday}s?", "how much from {since} to {until}?", "how much {skill} on {weekday}s?"),
+        ("/stats {weekday}", "/stats {until}", "/stats {skill} {weekday}"),
+        "my wrist hurts when I play",
+        "I only managed ten minutes today, I feel awful",
+        "stop",
     ),
     "es": Words(
         "hazme un plan, {told}",
         "hazme un plan para la próxima semana",
         "Sobre mis planes: {told}.",
         ("¡gracias!", "¿cuánto he practicado esta semana?", "/stats"),
+        ("¿cuánto los {weekday}?", "¿cuánto del {since} al {until}?", "¿cuánto {skill} los {weekday}?"),
+        ("/stats {weekday}", "/stats {until}", "/stats {skill} {weekday}"),
+        "me duele la muñeca al tocar",
+        "hoy solo pude diez minutos, me siento fatal",
+        "para",
     ),
 }
 
@@ -110,6 +128,7 @@ class Judgement:
     by: str
     invented: list[str] = field(default_factory=list)
     forgotten: list[str] = field(default_factory=list)
+    other: list[str] = field(default_factory=list)
 
 
 def lengths(text: str) -> set[int]:
@@ -177,8 +196,30 @@ async def converse(gateway: TestGateway, found: Judgement) -> None:
     judge(found, await ask(gateway, person, told), logged, is_plan=is_by_rules)
     for said in words.talk:
         judge(found, await ask(gateway, person, said), logged)
+    await question(gateway, person, found)
     await ask(gateway, person, "/new")
     judge(found, await ask(gateway, person, words.again), logged, is_plan=True)
+
+
+async def question(gateway: TestGateway, person: Person, found: Judgement) -> None:
+    """Ask for totals of days, and tell of pain and frustration; note answers to something else."""
+    case, words = found.case, WORDS[found.case.language]
+    today = date.today()  # noqa: DTZ011  any day will do
+    names = {"weekday": WEEKDAYS[case.language][today.weekday()], "skill": case.logs[0][0]}
+    span = {"since": today - timedelta(days=2), "until": today}
+    first, three = case.logs[0][1], sum(minutes for _, minutes in case.logs[:3])
+    is_by_rules = found.by == RULES
+    expected = (first, first if is_by_rules else three, first)
+    for said, minutes in zip(words.commands if is_by_rules else words.days, expected, strict=True):
+        answer = await ask(gateway, person, said.format(**names, **span))
+        if lengths(answer) != {minutes}:
+            found.other.append(f"{said!r} is {minutes} min, not {answer!r}")
+    for said in (words.pain, words.frustration):
+        answer = await ask(gateway, person, said)
+        if re.search(r"^\s*(?:[-*•]|\d+\.) ", answer, re.MULTILINE):
+            found.other.append(f"a list for {said!r}: {answer!r}")
+        if said == words.pain and words.stop not in answer.casefold():
+            found.other.append(f"no stop for {said!r}: {answer!r}")
 
 
 class ObedientModel:
@@ -197,9 +238,31 @@ class ObedientModel:
             return Reply(self._tell(str(messages[-1]["content"])))
         if self._case.told in said:
             return Reply(calls=(Call("memory", json.dumps(self._memory())),))
+        words = WORDS[self._case.language]
+        if said in (words.pain, words.frustration):
+            return Reply(self._comfort(json.dumps(messages, ensure_ascii=False), said))
+        if (days := self._days(said)) is not None:
+            return Reply(calls=(Call("get_entries", json.dumps(days)),))
         if "?" in said:
             return Reply(calls=(Call("get_journey_stats"),))
         return Reply("👍")
+
+    def _days(self, said: str) -> dict[str, Any] | None:
+        """Return the arguments that the question means; None if it names no days."""
+        since_until = re.findall(r"\d{4}-\d\d-\d\d", said)
+        weekday = next((at for at, name in enumerate(WEEKDAYS[self._case.language]) if name in said), None)
+        if "?" not in said or (weekday is None and not since_until):
+            return None
+        skill = next((name for name, _ in self._case.logs if name in said), None)
+        span = {"since": since_until[0], "until": since_until[1]} if since_until else {}
+        return {**span, "weekday": weekday, "skill": skill, "totals_only": True}
+
+    def _comfort(self, told: str, said: str) -> str:
+        """Keep to the rule if the instructions have it; else list as models do."""
+        words = WORDS[self._case.language]
+        if "If it hurts" not in told:
+            return "- warm up\n- stretch\n- play slower"
+        return f"{words.stop.capitalize()}." if said == words.pain else "👍"
 
     def _memory(self) -> dict[str, str]:
         told = self._case.told
@@ -210,6 +273,8 @@ class ObedientModel:
     @staticmethod
     def _tell(result: str) -> str:
         data = json.loads(result).get("data") or {}
+        if "found" in data:
+            return f"{data['total_minutes']} min."
         if "overall" not in data:
             return "👍"
         return f"{data['overall']['this_week_minutes']} min; {data['overall']['total_minutes']} min."
@@ -247,15 +312,16 @@ def main(words: Sequence[str]) -> int:
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
     each = int(words[0]) if words else 1
     found = [asyncio.run(run_case(case, by)) for by in (RULES, MODEL) for case in list(cases())[::each]]
-    print(f"{'by':<7}{'conversations':>14}{'invented numbers':>18}{'forgotten conditions':>22}")
+    print(f"{'by':<7}{'conversations':>14}{'invented numbers':>18}{'forgotten conditions':>22}{'other answers':>15}")
     for by in (RULES, MODEL):
         own = [one for one in found if one.by == by]
         invented, forgotten = sum(len(one.invented) for one in own), sum(len(one.forgotten) for one in own)
-        print(f"{by:<7}{len(own):>14}{invented:>18}{forgotten:>22}")
+        other = sum(len(one.other) for one in own)
+        print(f"{by:<7}{len(own):>14}{invented:>18}{forgotten:>22}{other:>15}")
     for one in found:
-        for flaw in (*one.invented, *one.forgotten):
+        for flaw in (*one.invented, *one.forgotten, *one.other):
             print(f"  {one.by}, {one.case.told!r}: {flaw}")
-    return int(any(one.invented or one.forgotten for one in found))
+    return int(any(one.invented or one.forgotten or one.other for one in found))
 
 
 if __name__ == "__main__":

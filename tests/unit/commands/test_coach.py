@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from datetime import timedelta
+from datetime import date, timedelta
 
 import pytest
 
@@ -123,6 +123,47 @@ class TestReading:
         one = await answer(practice, "/stats gui")
         assert "**1 h** today" in one
         assert "Piano" not in one
+
+    @pytest.mark.parametrize(
+        ("text", "expected"),
+        [
+            (
+                "guitar february",
+                "February, Guitar: **1 h 30 min** in 2 entries, on 2 days. That is 45 min on a day with practice.",
+            ),
+            (
+                "february",
+                "February: **2 h** in 3 entries, on 2 days. That is 1 h on a day with practice."
+                + "\n\n- Guitar: 1 h 30 min\n- Piano: 30 min",
+            ),
+            (
+                "en febrero guitar",
+                "February, Guitar: **1 h 30 min** in 2 entries, on 2 days. That is 45 min on a day with practice.",
+            ),
+            (
+                "guitar mondays",
+                "Every Monday, Guitar: **1 h 20 min** in 2 entries, on 2 days. That is 40 min on a day with practice.",
+            ),
+            ("los lunes 2025", "2025, every Monday: **20 min**."),
+            ("february 2024", "February 2024: nothing is logged."),
+            ("last year", "2025: **20 min**."),
+            ("december", "December 2025: **20 min**."),
+        ],
+    )
+    async def test_stats_of_days_answer_what_was_asked(self, practice: ConnectedPractice, text: str, expected: str):
+        for skill, minutes, day in (
+            ("Guitar", 60, date(2026, 2, 2)),  # a Monday
+            ("Guitar", 30, date(2026, 2, 3)),
+            ("Piano", 30, date(2026, 2, 3)),
+            ("Guitar", 20, date(2025, 12, 29)),  # a Monday
+        ):
+            practice.change(LocalEffect(writer.log, skill, minutes, day))
+        assert expected == await answer(practice, f"/stats {text}")
+
+    @pytest.mark.parametrize("text", ["guitar octobre", "february violin", "2025 2024"])
+    async def test_stats_of_no_such_days_say_what_may_be_written(self, practice: ConnectedPractice, text: str):
+        practice.change(LocalEffect(writer.log, "Guitar", 60, TODAY))
+        assert "`/stats guitar mondays`" in await answer(practice, f"/stats {text}")
 
     async def test_an_unknown_skill_is_told(self, practice: ConnectedPractice):
         assert "You have no skill “violin”. /skills shows yours." == await answer(practice, "/stats violin")
