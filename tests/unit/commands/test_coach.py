@@ -21,6 +21,9 @@ def practice() -> Iterator[ConnectedPractice]:
         yield connected
 
 
+EACH = "That is 1 h on a day with practice."
+
+
 async def answer(practice: ConnectedPractice, text: str, who: Principal = ANA, files: Sequence[str] = ()) -> str:
     """Return what a command says, with its changes made."""
     table = CommandTable(coach_commands(practice))
@@ -131,11 +134,7 @@ class TestReading:
                 "guitar february",
                 "February, Guitar: **1 h 30 min** in 2 entries, on 2 days. That is 45 min on a day with practice.",
             ),
-            (
-                "february",
-                "February: **2 h** in 3 entries, on 2 days. That is 1 h on a day with practice."
-                + "\n\n- Guitar: 1 h 30 min\n- Piano: 30 min",
-            ),
+            ("february", f"February: **2 h** in 3 entries, on 2 days. {EACH}\n\n- Guitar: 1 h 30 min\n- Piano: 30 min"),
             (
                 "en febrero guitar",
                 "February, Guitar: **1 h 30 min** in 2 entries, on 2 days. That is 45 min on a day with practice.",
