@@ -158,7 +158,7 @@ async def test_a_correction_of_several_things_is_one_command(ana: Conversation) 
         ("mis habilidades", "Tus habilidades"),
         ("what did I do yesterday", "30 min"),
         ("what can u do", "What I can do"),
-        ("it hurts", "rest comes first"),
+        ("it hurts", "stop, and see a doctor"),
         ("thanks!", "You are welcome"),
         ("no thanks", "I changed nothing"),
         ("yes", "no open question to say yes to"),
