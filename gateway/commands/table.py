@@ -150,7 +150,7 @@ class CommandTable:
             lines = [f"**{asked.say(f'help.{group.value}')}**: {said}\n" for group, said in names.items()]
             lines.append(asked.say("commands.help_tail"))
         text = "\n".join(lines)
-        typed = asked.say("help.typed", lists=", ".join(f"`{offer.words}`" for offer in offers))
+        typed = asked.say("help.typed", lists=", ".join(f"`/help {offer.label.casefold()}`" for offer in offers))
         return Reply(text, offers=offers, typed=typed)
 
 

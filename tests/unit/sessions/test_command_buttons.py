@@ -10,6 +10,7 @@ import pytest
 from agent.errors import FailureKind
 from agent.ports import ModelFailure
 from channels.messages import Address
+from tests.fakes.chat import FakeChannel
 from tests.fakes.practice_reader import add_people
 from tests.fakes.spine import Spine, quick_store
 
@@ -146,3 +147,19 @@ async def test_words_in_another_thread_leave_the_buttons(here: Spine) -> None:
     await here.admit(replace(here.message("/skills", chat="g1"), address=Address("sim", "main", "g1", "t2")), "p1")
     await here.quiet()
     assert [] == here.channel.unbuttoned
+
+
+async def test_a_channel_without_buttons_says_what_to_type(tmp_path: Path) -> None:
+    class Terminal(FakeChannel):
+        close_buttons = None  # type: ignore[assignment]  what a runtime check takes for not there
+
+    store = await quick_store(tmp_path / "tenk.db")
+    here = Spine(store, channel=Terminal(), practice=True)
+    await store.commit(lambda connection: add_people(connection, *here.people.known.values()))
+    await here.begin()
+    await asked(here, "/log 45m guitar")
+    assert "Log 20 min guitar, today: `/log 2026-03-04 20m guitar`" in await asked(here, "/log 20m guitr")
+    assert "What each does: `/help practice`" in await asked(here, "/help")
+    assert () == here.channel.parts[-1].buttons
+    await here.kill()
+    await store.aclose()
