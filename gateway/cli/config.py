@@ -155,7 +155,8 @@ def slack_manifest(url: str | None, config_path: Path | None) -> None:
 def _missing_abilities(settings: Settings) -> list[str]:
     """Return lines about the capabilities that the configuration does not have."""
     missing = [ability for name, ability in ABILITIES.items() if not getattr(settings, name)]
-    lines = ["Off, each until its table is in the configuration (docs/index.md lists their pages):"]
+    switch = of_process().command("config", "set", "memory", "{}")
+    lines = [f"Off, each until its table is there, for example by `{switch}` (docs/index.md lists their pages):"]
     for ability in missing:
         lacks = ability.extra and find_spec(ability.module) is None
         needs = f" (needs: pip install 'tenk-gateway[{ability.extra}]')" if lacks else ""

@@ -254,6 +254,8 @@ def _taken_out_of_comment(text: str, key: KeyPath, value: Any) -> Iterator[str]:
         bare = _COMMENTED.sub("", line, count=1) if line.startswith("#") else line
         if bare.startswith("["):
             table, header = key_parts(bare.partition("]")[0].lstrip("[")), number
+            if table == key and value == {}:  # the table itself
+                yield "\n".join([*lines[:number], bare, *lines[number + 1 :]])
         elif bare is not line and table == key[:-1] and key_parts(bare.partition("=")[0]) == key[-1:]:
             changed = [*lines]
             changed[header] = _COMMENTED.sub("", lines[header], count=1)

@@ -35,6 +35,11 @@ def test_whatever_is_set_in_turn_is_what_is_read(keys: list[tuple[str, str]]) ->
     assert ("# head", True) == (text.partition("\n")[0], "kept = 1 # here" in text)
 
 
+def test_a_table_is_taken_out_of_its_comment() -> None:
+    before = "# head\n#[memory]\n#keep = 3\n\n[web]\n"
+    assert [("#[memory]", "[memory]")] == changed(before, with_value(before, ("memory",), {}))
+
+
 def test_a_secret_goes_into_its_own_file(tmp_path: Path) -> None:
     path = files(tmp_path, "# mine\n")
     made = draft(path, {}, {("channels", "telegram", "main", "token"): "123:abc"})
