@@ -52,8 +52,8 @@ def test_a_shell_completes_commands(words: str, offered: set[str], tmp_path: Pat
 
 
 def test_a_wrong_command_is_told(tmp_path: Path) -> None:
-    done = tenk("rum", home=tmp_path)
-    assert (2, True) == (done.returncode, "No such command 'rum'. Did you mean 'run'?" in done.stderr)
+    done = tenk("docter", home=tmp_path)
+    assert (2, True) == (done.returncode, "No such command 'docter'. Did you mean 'doctor'?" in done.stderr)
 
 
 def test_a_bad_configuration_is_one_line_and_no_traceback(tmp_path: Path) -> None:
