@@ -279,7 +279,7 @@ def _direct(rules: Rules, person: Person | None, event: InboundMessage | Command
     if _let_in(rules.direct, rules, person, event):
         return _admit_or_enrol(person, event)
     if rules.direct is not Policy.PAIRING:
-        return Silence("not on the allowlist")
+        return Silence("not on the allowlist" if rules.direct is Policy.ALLOWLIST else "access revoked")
     if isinstance(event, InboundMessage) and event.edited:
         return Silence("edited by a stranger")
     return Pair()
@@ -323,11 +323,12 @@ def _knows(rules: Rules, person: Person, event: InboundEvent) -> bool:
 
 
 def _let_in(policy: Policy, rules: Rules, person: Person | None, event: InboundEvent) -> bool:
-    if policy is Policy.OPEN or rules.lists(event.sender_key):
+    account = f"{event.address.channel}:{event.address.account}"
+    is_revoked = person is not None and account in person.revoked
+    if not is_revoked and (policy is Policy.OPEN or rules.lists(event.sender_key)):
         return True
     if policy is Policy.ALLOWLIST or person is None:
         return False
-    account = f"{event.address.channel}:{event.address.account}"
     return account in person.grants or Role(person.role).allows(Role.OPERATOR)
 
 
@@ -339,4 +340,5 @@ def is_let_in(snapshot: AccessSnapshot, rules: Rules, tenant: str, sender_key: s
     role = Role(person.role)
     if role is Role.BLOCKED:
         return False
-    return sender_key in rules.allow or account in person.grants or role.allows(Role.OPERATOR)
+    is_listed = sender_key in rules.allow and account not in person.revoked
+    return is_listed or account in person.grants or role.allows(Role.OPERATOR)

@@ -69,13 +69,14 @@ def block_known(connection: Connection, tenant: str, sender: str, name: str, by:
 
 
 def give_role(connection: Connection, user_id: str, role: Role, by: str, now: datetime) -> Person | Why:
-    """Give a user below the actor another role, if an owner is left."""
+    """Give a user below the actor a role, if an owner is left; access that was revoked is theirs again."""
     person = people.person_of(connection, user_id)
     if person is None or not may_touch(connection, by, person.role, role):
         return Why.NOT_BELOW
     if role is not Role.OWNER and people.is_only_owner(connection, person):
         return Why.ONLY_OWNER
     people.set_role(connection, person, role, by, now)
+    people.end_revocations(connection, person)
     return people.person_of(connection, user_id) or person
 
 

@@ -1,4 +1,4 @@
-"""`tenk models`: the configured models, and a trial of one."""
+"""`tenk models`: the configured models, and a check of one."""
 
 from pathlib import Path
 

@@ -49,7 +49,8 @@ def role(who: str, role: str, config_path: Path | None) -> None:
 def revoke(who: str, account: str, config_path: Path | None) -> None:
     """Withdraw WHO's access to ACCOUNT (such as telegram:main).
 
-    They may ask for access again; `tenk users block` prevents that.
+    It lasts: where the account lets in everybody, `tenk users role WHO member` lets them in again; where it asks for a
+    pairing code, they may ask for one.
     """
     person = post(config_path, "users", who, "revoke", account=account)
     click.echo(f"{known_as(person)} has no more access to {account}.")

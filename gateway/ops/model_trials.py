@@ -1,4 +1,4 @@
-"""Trials of a configured model, for an operator who has mended it."""
+"""Checks of a configured model, for an operator who has mended it."""
 
 from collections.abc import Callable, Iterable
 
@@ -15,7 +15,7 @@ TRIED_S = 8.0
 
 
 class ModelTrials:
-    """Trials of models, whose success ends what kept the gateway from asking them."""
+    """Checks of models, whose success ends what kept the gateway from asking them."""
 
     def __init__(
         self, board: HealthBoard, watch: ModelWatch, list_in_force: Callable[[], Iterable[ModelConfig]]

@@ -16,7 +16,7 @@ from channels.messages import Address
 from gateway.store.dialect import insert_new, upsert
 from gateway.store.journal import shard_of
 from gateway.store.outbox import IS_OPEN
-from gateway.store.people import ids_of
+from gateway.store.people import REVOKED, ids_of
 from gateway.store.tables.people import grants, identities, tickets, users
 from gateway.store.tables.traffic import channel_accounts, chats, inbox, moved_chats, outbox, parked_lanes
 from gateway.store.tables.turns import sessions
@@ -138,7 +138,13 @@ def _let_in(channel: str, account: str) -> sa.Select[str]:
                 grants.c.user_id == users.c.id, grants.c.channel == asked.channel, grants.c.account == asked.account
             ),
         )
-        .where(asked.kind == "pairing", asked.channel == channel, asked.account == account, users.c.role != "blocked")
+        .where(
+            asked.kind == "pairing",
+            asked.channel == channel,
+            asked.account == account,
+            users.c.role != "blocked",
+            grants.c.granted_by != REVOKED,
+        )
         .order_by(asked.created_at.desc())
     )
 

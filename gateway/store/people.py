@@ -5,7 +5,7 @@ ask for lives in `gateway.store.tickets`.
 """
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 import sqlalchemy as sa
@@ -23,6 +23,9 @@ Connection = sa.Connection
 
 BY_POLICY = "policy"
 """The grantor of access by policy: an open account or a list in the configuration."""
+
+REVOKED = "revoked"
+"""Stands as the grantor of access that was withdrawn, so that the account's policy does not give it again."""
 
 MAX_NAME_CHARS = 128
 IDS_AT_ONCE = 400  # bound in one statement; SQLite before 3.32 takes 999
@@ -44,6 +47,7 @@ class Person:
     identities: frozenset[str]  # canonical senders: telegram:42
     grants: frozenset[str]  # accounts a person let them into: telegram:main
     policy_grants: frozenset[str] = frozenset()  # accounts that took them by policy
+    revoked: frozenset[str] = frozenset()  # accounts whose policy does not take them again
     lacks_zone: bool = False  # nobody has said theirs, and nothing told it
     model: str | None = None  # that they want to be answered by
     agents: Mapping[str, str] = field(default_factory=dict, hash=False)  # chosen in direct chats, by account
@@ -234,12 +238,25 @@ def _grant(connection: Connection, user_id: str, newcomer: Newcomer, now: dateti
 
 
 def revoke(connection: Connection, person: Person, account: str, by: str, now: datetime) -> bool:
-    """Take back what let a user into `telegram:main`, with its audit row; False where there was nothing."""
+    """Take back what let a user into `telegram:main`, with its audit row; False where there was nothing.
+
+    It lasts until a person lets them in again, there (`enrol`) or everywhere (`end_revocations`).
+    """
     channel, _, name = account.partition(":")
-    taken = GRANTS.delete(connection, user_id=ids_of(person.user_id), channel=channel, account=name) > 0
+    held = GRANTS.find(
+        connection, GRANTS.c.granted_by != REVOKED, user_id=ids_of(person.user_id), channel=channel, account=name
+    )
+    for grant in held:
+        GRANTS.put(connection, replace(grant, granted_by=REVOKED, granted_at=now))
+    taken = bool(held)
     if taken:
         record(connection, person.tenant, AuditRow(now, by, "access_revoked", person.user_id, account))
     return taken
+
+
+def end_revocations(connection: sa.Connection, person: Person) -> None:
+    """Let the policies of all accounts decide about a person again."""
+    GRANTS.delete(connection, user_id=ids_of(person.user_id), granted_by=REVOKED)
 
 
 def set_role(connection: Connection, person: Person, role: str, by: str, now: datetime) -> bool:
@@ -378,8 +395,10 @@ def _people(connection: Connection, which: sa.ColumnElement[bool]) -> list[Perso
     )
     granted = connection.execute(_grants.where(every_id)).all()
     linked = connection.execute(_users.where(users.c.alias_of.in_(chosen))).all()
-    by_people = _group((g.owner, f"{g.channel}:{g.account}") for g in granted if g.granted_by != BY_POLICY)
-    by_policy = _group((g.owner, f"{g.channel}:{g.account}") for g in granted if g.granted_by == BY_POLICY)
+    accounts = [(row.owner, f"{row.channel}:{row.account}", row.granted_by) for row in granted]
+    by_people = _group((owner, name) for owner, name, by in accounts if by not in (BY_POLICY, REVOKED))
+    by_policy = _group((owner, name) for owner, name, by in accounts if by == BY_POLICY)
+    revoked = _group((owner, name) for owner, name, by in accounts if by == REVOKED)
     aliases = _group((row.alias_of, row.id) for row in linked)
     roles = _group((row.alias_of, row.role) for row in linked)
     return [
@@ -394,6 +413,7 @@ def _people(connection: Connection, which: sa.ColumnElement[bool]) -> list[Perso
             identities=senders.get(row.id, frozenset()),
             grants=by_people.get(row.id, frozenset()),
             policy_grants=by_policy.get(row.id, frozenset()),
+            revoked=revoked.get(row.id, frozenset()),
             lacks_zone=row.zone_from == NOBODY,
             model=row.model,
             agents=row.agents or {},

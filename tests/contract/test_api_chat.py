@@ -26,6 +26,19 @@ async def test_an_answer_comes_with_what_it_took(tmp_path: Path) -> None:
     assert used["model_s"] > 0 and used["tools_s"] == tool["took_s"] >= 0
 
 
+async def test_who_is_revoked_stays_out_until_let_in_again(tmp_path: Path) -> None:
+    async with api_house(tmp_path) as here:
+        program = await here.program()
+        assert 200 == (await program.say("hello"))[0]
+        (person,) = (await here.operator("GET /v1/users"))["users"]
+        await here.operator(f"POST /v1/users/{person['user']}/revoke", {"account": "api:main"})
+        status, problem = await program.say("hello again")
+        assert (403, "not_let_in") == (status, problem["error"]["code"])
+        assert 403 == (await program.say("and again"))[0]
+        await here.operator(f"POST /v1/users/{person['user']}/role", {"role": "member"})
+        assert 200 == (await program.say("may I?"))[0]
+
+
 async def test_a_reached_cap_is_a_typed_429(tmp_path: Path) -> None:
     capped = "[budgets]\nuser_tokens = 9_000\n[model]\noffline_when_down = false\n"
     async with api_house(tmp_path, config=capped) as here:

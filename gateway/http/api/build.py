@@ -85,7 +85,7 @@ class ApiCallers:
             newcomer = Newcomer(key.tenant, sender, account, user, Role.MEMBER, BY_POLICY, locale, former_id)
             person = await self._store.commit(people.enrol, newcomer, self._clock())
             self._snapshot.put(person)
-        if person.role == Role.BLOCKED:
+        if person.role == Role.BLOCKED or f"{CHANNEL}:{ACCOUNT}" in person.revoked:
             raise _not_let_in()
         return principal_of(person)
 
