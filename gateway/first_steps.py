@@ -36,17 +36,18 @@ async def show_first_steps(
     """
     await server.started.wait()
     founding, tenk = None, of_process()
+    by_link = server.on_loopback and settings.channels.web.enabled
     direct = settings.access.rules_of("web", "main").direct
     if direct is Policy.PAIRING and not await store.read(
         lambda connection: people.has_owner(connection, store.home_tenant)
     ):
         if show is None:
-            if server.on_loopback:
+            if by_link:
                 command = tenk.command("invite", "--role", Role.OWNER)
                 log.info("no_owner_yet", mend=f"approve a pairing request, or open the link that `{command}` prints")
             return
         link = None
-        if server.on_loopback and settings.channels.web.enabled:
+        if by_link:
             link = f"{server.public_url}?invite={(await operators.invite_by(BY_CLI, FOUNDING)).code}"
         founding = Founding(link, asks_bots=any(settings.channels.accounts()) or link is None)
     if show is not None:
