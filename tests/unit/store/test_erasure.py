@@ -188,6 +188,7 @@ def test_of_a_sender_a_mark_stays_for_a_week_and_no_name(connection: sa.Connecti
     carried_out(connection, Extent.TALK)
     assert [] == erasure.lately(connection)
     carried_out(connection, Extent.EVERYTHING)
-    assert [Forgotten("default", "default/telegram:42", ANA, NOON)] == erasure.lately(connection)
-    assert 0 == retention.take_forgotten(connection, NOON)
+    before = NOON - timedelta(microseconds=1)  # a message of the same second may be newer
+    assert [Forgotten("default", "default/telegram:42", ANA, before)] == erasure.lately(connection)
+    assert 0 == retention.take_forgotten(connection, before)
     assert 1 == retention.take_forgotten(connection, NOON + timedelta(seconds=1))
