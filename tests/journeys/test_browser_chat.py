@@ -1,11 +1,15 @@
 """The chat page in a real Chromium: send, steer, stop, edit, copy, lose the connection."""
 
 import signal
+from datetime import date
 from pathlib import Path
 
+from agent.coach.chart import ChartWish, chart_of
+from agent.coach.chart_picture import plot
+from agent.coach.practice import DayTotal, Skill
 from channels.base import CommandSpec, Reaction
 from channels.markdown.parse import parse
-from channels.messages import Button, ButtonStyle, InboundMessage, Rendered
+from channels.messages import AttachmentKind, Button, ButtonStyle, InboundMessage, OutboundMedia, Rendered
 from tests.fakes.browser import Page
 from tests.fakes.web import FakeRecords
 from tests.journeys.browsing import (
@@ -36,6 +40,9 @@ WIDE = (
 
 LINES = "[...document.querySelectorAll('.msg .bubble')].map((one) => one.innerText)"
 """The conversation from top to bottom."""
+
+LEFT_BELOW = "((one) => one.scrollHeight - one.scrollTop - one.clientHeight)(document.getElementById('scroller'))"
+"""Pixels below what is in sight."""
 
 SAID = "[...document.querySelectorAll('.msg.me .bubble')].map((one) => one.innerText)"
 
@@ -86,6 +93,35 @@ async def test_answer_that_was_steered_stands_below_what_steered_it(page: Page):
         await page.go(url)
         await page.until(f"{LINES}.length === 3")
         assert expected == await page.value(LINES)
+        assert [] == page.complaints
+
+
+async def test_after_a_reload_the_last_chart_is_in_sight_and_nothing_is_new(page: Page, pictures: Path):
+    days = [DayTotal("s0", date(2026, 11, 23), 45)]
+    guitar = Skill("s0", "guitar", "🎸", "#4f46e5", 600_000, False, 45, 1)
+    drawn = await plot("en", chart_of([guitar], days, date(2026, 11, 28), 0, ChartWish(), 60))
+    chart = OutboundMedia(AttachmentKind.PHOTO, drawn.name, "image/png", drawn.png, drawn.description)
+    records = FakeRecords()
+    async with alone(records) as (channel, sink, url):
+        address = await chat_of(page, sink, url)
+        await page.look(390, 844, phone=True)
+        for number in range(12):
+            await channel.send(part(address.chat, Rendered(f"A line {number}\n" * 3), f"k{number}"))
+        sent = part(address.chat, Rendered("Your practice:"), "chart", media=(chart,))
+        records.keep(sent)
+        await channel.send(sent)
+        for scheme in ("light", "dark"):
+            await page.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
+            await page.call("Page.reload")
+            await page.until(ONLINE)
+            await page.until("document.querySelector('.picture img')?.complete")
+            await page.until(f"{LEFT_BELOW} < 2")
+            assert await page.value("document.getElementById('newer').hidden")
+            await page.picture(pictures / f"chart-{scheme}.png")
+        await page.value("document.getElementById('scroller').scrollTop = 0")
+        await page.until(f"{LEFT_BELOW} > 80")
+        await channel.send(part(address.chat, Rendered("One more"), "more"))
+        await page.until("!document.getElementById('newer').hidden")
         assert [] == page.complaints
 
 

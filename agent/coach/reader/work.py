@@ -11,6 +11,7 @@ from pydantic import BaseModel, JsonValue, ValidationError
 
 from agent.catalogue import DEFAULT, language_of
 from agent.coach.changes import change_text, read_change
+from agent.coach.reports import SkillsReport
 from agent.coach.texts import detect, say
 from agent.models.offline import RuleCall
 from agent.ports import ModelRequest
@@ -57,6 +58,8 @@ class Work:
         self.keeps_language = context is not None and context.keeps_language
         self.locale = DEFAULT if context is None else language_of(context.locale)
         self._results = _results(items[start:])
+        changes = [at for at, each in enumerate(self._results) if read_change(each.data) is not None]
+        self._fresh = self._results[changes[-1] + 1 :] if changes else list(self._results)
         self._tools = names_offered(request.tools)
 
     @property
@@ -69,14 +72,17 @@ class Work:
         return self.locale if self.keeps_language else detect(text) or self.locale
 
     def read(self, model: type[Report], tool: str, language: str, /, **arguments: JsonValue) -> Report:
-        """Return the report of a tool that only reads.
+        """Return the report of a tool that only reads, called after the last change: older numbers are stale.
+
+        The skills are read once: a sentence is parsed with the names there were before it changed something.
 
         Raises:
             NeedsTools: it was not asked yet.
             CannotAnswer: the request does not offer it, or it failed.
         """
         call = RuleCall(tool, arguments)
-        result = next((each for each in self._results if each.call == call), None) or self._ask(call, language)
+        known = self._results if model is SkillsReport else self._fresh
+        result = next((each for each in known if each.call == call), None) or self._ask(call, language)
         try:
             return model.model_validate(result.data)
         except ValidationError:

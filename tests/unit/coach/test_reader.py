@@ -193,3 +193,10 @@ def test_a_language_is_one_file_of_words() -> None:
     for file in Path("agent/coach/vocabulary").glob("*.toml"):
         text = file.read_text("utf-8")
         assert MOST_DATA_LINES >= text.count("\n") and "\\" not in text
+
+
+async def test_totals_in_one_answer_never_run_backwards(ana: Conversation) -> None:
+    ana.practice.change(LocalEffect(writer.log, "guitar", 20, TODAY))
+    answer = await ana.say("how am I doing?", later={"get_journey_stats": "30m guitar"})
+    assert [("guitar", 30), ("guitar", 20)] == ana.logged
+    assert answer.count("50 min") >= 2 and "20 min" not in answer
