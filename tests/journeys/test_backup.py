@@ -3,29 +3,17 @@
 import asyncio
 import os
 import sqlite3
-import sys
 from contextlib import closing
 from pathlib import Path
 
+from tests.fakes.fork_server import ForkServer
 from tests.journeys.house import house
-
-ROOT = Path(__file__).parents[2]
 
 
 async def tenk(home: Path, *arguments: str) -> tuple[int, str]:
-    process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-m",
-        "gateway",
-        *arguments,
-        env={"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "TENK_HOME": str(home)},
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.STDOUT,
-        cwd=home.parent,
-    )
-    said, _ = await process.communicate()
-    assert process.returncode is not None
-    return process.returncode, said.decode()
+    environ = {"PATH": os.environ["PATH"], "TENK_HOME": str(home)}
+    done = await asyncio.to_thread(ForkServer.of().run, ["-m", "gateway", *arguments], environ, home.parent, 30)
+    return done.returncode, done.stdout + done.stderr
 
 
 async def test_backup_while_people_write_holds_every_message_taken_before(tmp_path: Path) -> None:
