@@ -114,7 +114,9 @@ class Page:
         """Return the serious and critical findings of axe in the page: rule and elements."""
         if not await self.value("typeof axe !== 'undefined'"):
             await self.value((files("axe_core_python") / "axe.min.js").read_text("utf-8") + ";0")
-        found = await self.value("axe.run({ resultTypes: ['violations'] }).then((run) => JSON.stringify(run.violations))")
+        found = await self.value(
+            "axe.run({ resultTypes: ['violations'] }).then((run) => JSON.stringify(run.violations))"
+        )
         return [
             f"{one['id']} ({one['impact']}): "
             + "; ".join(f"{node['html'][:160]} {node['failureSummary']}" for node in one["nodes"])
