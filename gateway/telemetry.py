@@ -1,5 +1,6 @@
 """Telemetry: one log stream without secrets, and metrics."""
 
+import json
 import logging
 import os
 import select
@@ -154,6 +155,15 @@ _REDACTORS: list[Redactor] = []
 """The redactor of all log lines, once configured."""
 
 
+_KEEPERS: list[Callable[[str], None]] = []
+"""Called with each event as a line of JSON, beside the stream."""
+
+
+def keep_lines(keep: Callable[[str], None]) -> None:
+    """Call this with each log event from now on, as a line of JSON without secrets."""
+    _KEEPERS[:] = [keep]
+
+
 def learn_secrets(secrets: Iterable[str]) -> None:
     """Redact these secrets from the log, too."""
     for redactor in _REDACTORS:
@@ -271,6 +281,8 @@ def _shows_colours(out: LossyStream) -> bool:
 
 def _keep(_logger: object, _method: str, event: EventDict) -> EventDict:
     RECENT.append(dict(event))
+    for keep in _KEEPERS:
+        keep(json.dumps(event, default=repr))
     return event
 
 

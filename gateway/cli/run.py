@@ -25,9 +25,10 @@ from gateway.config.settings import Settings, read_files, read_sources, settings
 from gateway.config.sources import ConfigFile
 from gateway.errors import SettingsError
 from gateway.event_loop import make_loop
+from gateway.ops.log_file import LOG_NAME, LogFile
 from gateway.ops.model_servers import look_ahead
 from gateway.product import check_flags, check_names
-from gateway.telemetry import LossyStream
+from gateway.telemetry import LossyStream, keep_lines
 
 STDERR = 2
 
@@ -55,6 +56,7 @@ def command(config_path: Path | None, allow: tuple[PermissionRule, ...], deny: t
     faulthandler.enable(STDERR)  # systemd's watchdog ends a hung gateway by SIGABRT: the log says where it hung
     gc.disable()  # until the gateway routes: before that little is garbage
     settings = prepare(config_path, level=None)
+    keep_lines(LogFile(settings.home / LOG_NAME).write)
     check_names(settings, read_sources(config_path, os.environ))
     check_commands(settings)
     flags = (*allow, *deny)

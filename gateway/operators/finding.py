@@ -1,9 +1,9 @@
 """Search for the person an operator means: by name, sender, or the number that lists show."""
 
 import difflib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from gateway.operators.actions import LEAST_NUMBER_CHARS, OperationRefused
 from gateway.safety.names import shown_name
@@ -45,6 +45,17 @@ def of_request(asked: Ticket) -> Candidate[Ticket]:
 
 def of_sender(known: KnownSender) -> Candidate[KnownSender]:
     return Candidate(known, known.name, known.senders, known.user_id or "")
+
+
+def find_listed(who: str, users: Iterable[Mapping[str, Any]]) -> str:
+    """Return the id of the user that `who` means, among the users that `GET /v1/users` lists.
+
+    Raises:
+        OperationRefused: nothing fits, or several do.
+    """
+    return find_one(
+        who, [Candidate(str(each["user"]), each["name"], tuple(each["senders"]), each["user"]) for each in users]
+    )
 
 
 def find_one(who: str, candidates: Iterable[Candidate[T]], *, by_part: bool = False) -> T:

@@ -49,6 +49,8 @@ LOOK_S = 1.0
 WAIT_S = 30.0
 """For what calls under way have set aside and may not use: shorter than a model's first word may take."""
 
+FULL_PERCENT = 100
+
 
 @dataclass(frozen=True, slots=True)
 class Spender:
@@ -322,7 +324,8 @@ class BudgetWatch:
 
         def text_of(owner: Person) -> str:
             used = words_of(use, owner.locale)
-            return HARNESS.text(owner.locale, key, who=escape(who), percent=use.percent, used=used)
+            told = HARNESS.text(owner.locale, key, who=escape(who), percent=use.percent, used=used)
+            return told if use.percent <= FULL_PERCENT else f"{told} {HARNESS.text(owner.locale, 'budgets.over')}"
 
         return await self._words.parts(cap.tenant or DEFAULT_TENANT, Notice("cap", f"{place}:{cap.day}"), text_of)
 
