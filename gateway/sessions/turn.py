@@ -26,6 +26,7 @@ from agent.ports import (
     TurnPorts,
 )
 from agent.schedules.prompts import drop_silence
+from agent.tools.base import ToolError
 from agent.tools.results import success_result
 from agent.transcript import (
     EndReason,
@@ -76,6 +77,9 @@ WITHHELD = UserItem("(The input guard withheld a message here.)")
 SPOKEN = (Consent.ALLOWED, Consent.REMEMBERED, Consent.DENIED, Consent.EXPIRED)
 """The answers that hold for a question; a withdrawn question is asked anew."""
 log = structlog.get_logger()
+
+BUGS = (ArithmeticError, AssertionError, AttributeError, LookupError, NameError, TypeError, ValueError)
+"""Errors in the code of a local effect, which end its call; any other ends the attempt at the turn."""
 
 EVENT_FAILPOINTS = {ModelResponded: "response", ToolIntended: "intent", ToolReturned: "result", Steered: "steer"}
 
@@ -217,7 +221,12 @@ class RunningTurn(TurnLifecycle):
 
         def run(connection: Connection) -> str:
             change = Change(connection, self.principal, returned.call_key, dates())
-            return self.scrub(success_result(effect.run(change)))
+            try:
+                return self.scrub(success_result(effect.run(change)))
+            except BUGS as bug:
+                log.exception("effect_broken", tool=returned.name, call_key=returned.call_key)
+                why = f"{returned.name} failed: {type(bug).__name__}. Nothing was changed."
+                raise ToolError(why) from None
 
         failpoint("effect_pre")
         event = await self._deps.store.commit(commits.apply, place=place, returned=returned, run=run, clock=clock)

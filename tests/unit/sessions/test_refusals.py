@@ -61,6 +61,14 @@ async def _refuse_tool(_context: object, _arguments: object) -> object:
     raise DIRECT_ONLY
 
 
+def _break_effect(_change: object) -> object:
+    raise KeyError("a bug")
+
+
+async def _break_late(_context: object, _arguments: object) -> LocalEffect:
+    return LocalEffect(_break_effect)
+
+
 async def _refuse_late(_context: object, _arguments: object) -> LocalEffect:
     return LocalEffect(_refuse_effect)
 
@@ -74,7 +82,11 @@ async def spine(tmp_path: Path) -> AsyncIterator[Spine]:
     spine = Spine(
         store,
         hooks=tuple(HookConfig(point=point, python="tests.fakes.hooks:note") for point in points),
-        tools=(a_tool("early", _refuse_tool), a_tool("late", _refuse_late, effect=Effect.LOCAL)),
+        tools=(
+            a_tool("early", _refuse_tool),
+            a_tool("late", _refuse_late, effect=Effect.LOCAL),
+            a_tool("broken", _break_late, effect=Effect.LOCAL),
+        ),
         more_commands=tuple(Command(handler.__name__, "", handler) for handler in HANDLERS),
     )
     spine.people.known["p1"] = replace(spine.people.known["p1"], locale="es")
@@ -102,14 +114,17 @@ async def test_a_command_says_why_it_refuses(spine: Spine, command: str, answer:
     assert "Changed" not in names
 
 
-@pytest.mark.parametrize("tool", ["early", "late"])
-async def test_a_model_reads_why_a_tool_refuses(spine: Spine, tool: str) -> None:
+@pytest.mark.parametrize(
+    ("tool", "words"),
+    [("early", IN_SPANISH), ("late", IN_SPANISH), ("broken", "broken failed: KeyError. Nothing was changed.")],
+)
+async def test_a_model_reads_why_a_tool_refuses_or_fails(spine: Spine, tool: str, words: str) -> None:
     await spine.say("go")
     await spine.asked()
     spine.model.give(ModelResponded(0, "", (ToolCall("c1", tool, '{"n": 3}'),)))
     await spine.asked()
     (result,) = [item.content for item in spine.model.requests[-1].items if isinstance(item, ToolItem)]
-    assert IN_SPANISH.rstrip(".") in result
+    assert words in result
     spine.model.give("Done.")
     await spine.quiet()
 
