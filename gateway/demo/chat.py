@@ -178,7 +178,8 @@ class Chat:
 
     def _look(self) -> bool:
         """Record what is new. Return False always: the simulator calls it after every change."""
-        for shown in self._side.messages(self._chat, self._person):
+        messages = self._side.messages(self._chat, self._person)
+        for at, shown in enumerate(messages):
             message = replace(as_read(shown), reactions=dict(shown.reactions), edits=list(shown.edits))
             before = self.seen.get(message.message_id)
             if message == before:
@@ -192,6 +193,8 @@ class Chat:
             ):
                 kind, new = (Kind.ANSWER, "") if is_whole(message) else (Kind.GROWING, _find_growth(message, before))
                 where = f"{self.label}, in a thread" if message.thread is not None else self.label
+                if any(below.by_bot and below.thread == shown.thread for below in messages[at + 1 :]):
+                    where += ", above its last answer"
                 self._show(Entry(kind, _with_files(message), time.monotonic(), BOT, where, new))
         return False
 

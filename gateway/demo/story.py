@@ -108,7 +108,9 @@ class Story:
         await self.general.until_answered(chess, by="Logged 50 min")
         if open_before is None or answer[0].message_id != open_before.message_id:
             raise StoryBroken("the half-written answer was not finished in its place")
-        self._note("The short command came first; the answer that was cut is whole now, where it had begun.")
+        self._note(
+            "The answer that was cut is whole now, where it had begun: above the command, whose 15 minutes came later."
+        )
 
     async def _plan_and_numbers(self) -> None:
         self._scene("5. A plan for her week, a chart, and all her numbers")

@@ -67,6 +67,23 @@ async def test_an_answer_is_whole_when_its_stream_ended() -> None:
     assert [] == room.chat.stray()
 
 
+async def test_an_answer_that_is_completed_above_another_is_told_to_stand_there() -> None:
+    room = Room()
+    async with room.watched():
+        message = room.answer("Total 2 h", streaming=True)
+        await room.chat.until(lambda: room.chat.open is not None, "a growing answer")
+        room.answer("Total 3 h", "9.2")
+        await room.chat.until_told("Total 3 h")
+        message.text, message.stream_ends_s = "Total 2 h 45 min", 0.0
+        room.stir()
+        await room.chat.until_told("Total 2 h 45 min")
+    places = {entry.text: entry.chat for entry in room.told}
+    assert ("#music on Slack", "#music on Slack, above its last answer") == (
+        places["Total 3 h"],
+        places["Total 2 h 45 min"],
+    )
+
+
 async def test_a_button_is_shown_and_pressed() -> None:
     room = Room()
     async with room.watched():
