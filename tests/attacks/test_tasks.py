@@ -38,7 +38,7 @@ async def test_a_hostile_result_stays_in_its_frame_and_becomes_no_memory_unasked
     async with model, TestGateway(CONFIG, model=model) as gateway:
         ada = gateway.person("telegram")
         await ada.say("Read that page for me.")
-        asked = await ada.answer("memory")
+        asked = await ada.answer("Making a note")
         assert asked.buttons
     (told,) = {
         message["content"]
