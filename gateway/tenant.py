@@ -236,7 +236,9 @@ class Tenant:
         learn_secrets(own.secret_values())
         self._shared.secrets.scrubber.learn({*own.secret_values(), *self._shared.secrets.vault.key_texts})
         tables = own.tenants.get(self.name)
-        self._shared.people.configure(self.name, own.access, (tables and tables.language) or own.gateway.language)
+        self._shared.people.configure(
+            self.name, own.access, (tables and tables.language) or own.gateway.language, own.gateway.timezone
+        )
         self.intake.reconfigure(own.access)
         self.budgets.reconfigure(own.budgets)
         self._light_in_force.model, self._consolidates.model = self.light, self.consolidating

@@ -6,7 +6,7 @@ The snapshot holds what the store knows about people. It is loaded once and upda
 import hmac
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from agent.ports import Principal
@@ -50,6 +50,7 @@ class AccessSnapshot:
         """Take the people that `gateway.store.people.everybody` returns."""
         self._rules: dict[str, AccessConfig] = {}  # by tenant
         self._languages: dict[str, str | None] = {}  # by tenant
+        self._zones: dict[str, str | None] = {}  # by tenant
         self._by_sender: dict[tuple[str, str], Person] = {}
         self._by_user: dict[str, Person] = {}
         self._groups: dict[tuple[str, str, str, str], Group] = {}
@@ -59,9 +60,11 @@ class AccessSnapshot:
         self._last_forgotten_at = _LONG_AGO
         self.replace(people)
 
-    def configure(self, tenant: str, rules: AccessConfig, language: str | None = None) -> None:
-        """Decide about a tenant's people by these rules; `language` is for people who have not chosen one."""
-        self._rules[tenant], self._languages[tenant] = rules, language
+    def configure(
+        self, tenant: str, rules: AccessConfig, language: str | None = None, timezone: str | None = None
+    ) -> None:
+        """Decide about a tenant's people by these rules; language and zone are for people who have not chosen one."""
+        self._rules[tenant], self._languages[tenant], self._zones[tenant] = rules, language, timezone
 
     def rules_of(self, tenant: str) -> AccessConfig:
         """Return the access rules in force; for an unknown tenant those that let in no people."""
@@ -73,16 +76,21 @@ class AccessSnapshot:
 
     def replace(self, people: Iterable[Person]) -> None:
         """Replace all people at once."""
-        known = list(people)
+        known = [self._with_zone(person) for person in people]
         by_sender = {(person.tenant, identity): person for person in known for identity in person.identities}
         self._by_sender, self._by_user = by_sender, {id_: person for person in known for id_ in _ids(person)}
 
     def put(self, person: Person) -> None:
         """Add a person, or replace their earlier state."""
         self.drop(person.user_id)
+        person = self._with_zone(person)
         for identity in person.identities:
             self._by_sender[person.tenant, identity] = person
         self._by_user.update(dict.fromkeys(_ids(person), person))
+
+    def _with_zone(self, person: Person) -> Person:
+        zone = self._zones.get(person.tenant) if person.lacks_zone else None
+        return person if zone is None else replace(person, timezone=zone)
 
     def drop(self, user_id: str) -> None:
         """Remove a person."""

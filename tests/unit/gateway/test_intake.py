@@ -57,7 +57,7 @@ class Door:
 
     def under(self, access: AccessConfig, timezone: str | None = None) -> None:
         """Begin anew with these rules, and this zone of the settings."""
-        self.snapshot.configure("default", access)
+        self.snapshot.configure("default", access, timezone=timezone)
         self.intake = Intake(
             self.spine.store,
             access,
@@ -120,6 +120,8 @@ async def test_the_zone_of_the_settings_is_taken_in_silence_if_no_device_tells_o
     await door.receive(door.spine.message("hello"))
     (person,) = await door.spine.store.read(people.everybody)
     assert ("Asia/Tokyo", False) == (person.timezone, person.lacks_zone)
+    door.snapshot.put(replace(person, timezone="UTC", lacks_zone=True))  # as one who was let in, and said nothing yet
+    assert "Asia/Tokyo" == door.snapshot.principal(person.user_id).timezone
     assert 0 == await door.spine.store.read(lambda c: c.execute(sa.text("SELECT count(*) FROM outbox")).scalar())
 
 
