@@ -181,8 +181,9 @@ def caption_text(language: str, chart: ChartReport) -> str:
     if chart.wanted_weeks > len(chart.weeks) == MAX_WEEKS:
         return f"{line} {say(language, 'chart.most', most=MAX_WEEKS)}"
     if chart.wanted_weeks > len(chart.weeks):
-        first = short_date(language, chart.weeks[0].week)
-        return f"{line} {say(language, 'chart.first', first=first)}"
+        first, last = chart.weeks[0].week, chart.weeks[-1].week
+        day = short_date(language, first) + ("" if first.year == last.year else f" {first.year}")
+        return f"{line} {say(language, 'chart.first', first=day)}"
     return line
 
 

@@ -158,7 +158,10 @@ def _span(language: str, since: date, until: date, today: date) -> str:
         return month if since.year == today.year else say(language, "entries.month", month=month, year=since.year)
     if (since, until) == (date(since.year, 1, 1), date(since.year, 12, 31)):
         return str(since.year)
-    return say(language, "entries.span", first=say_on(language, since, today), last=say_on(language, until, today))
+    if since <= today - timedelta(days=7) and until < today - timedelta(days=1):  # both by their dates, no weekday
+        today = max(today, until + timedelta(days=7))
+    first, last = say_on(language, since, today), say_on(language, until, today)
+    return say(language, "entries.span", first=first, last=last)
 
 
 def entry_line(language: str, day: date | None, minutes: int, skill: str, notes: str, today: date) -> str:

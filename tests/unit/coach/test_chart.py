@@ -183,6 +183,7 @@ def test_totals_stand_clear_of_the_goals_line(minutes: int):
     [
         (80, 70, "60 weeks are the most that one chart shows."),
         (60, 5, "There is nothing before the week of 19 Oct."),
+        (60, 52, "There is nothing before the week of 24 Nov 2025."),
         (None, 5, ""),
     ],
 )

@@ -93,6 +93,19 @@ class TestReads:
         with pytest.raises(ToolError, match="no skill"):
             await call("get_practice_sessions", {"skill_id": "' OR 1=1 --"})
 
+    async def test_entries_are_totals_of_a_range_or_a_weekday(self):
+        month = {"since": str(TODAY - timedelta(days=30)), "until": "today", "totals_only": True}
+        answer = await call("get_entries", {"skill": "guitar", **month})
+        assert (75, 2, {"Guitar": 75}, []) == tuple(
+            answer[name] for name in ("total_minutes", "days", "minutes_by_skill", "entries")
+        )
+        answer = await call("get_entries", {"weekday": TODAY.weekday()})
+        assert (45, [45]) == (answer["total_minutes"], [row["minutes"] for row in answer["entries"]])
+
+    async def test_a_chart_of_more_weeks_than_are_drawn_says_what_was_asked(self):
+        effect = await call("plot_progress", {"weeks": 104})
+        assert 104 == effect.arguments[0]["wanted_weeks"] and 7 == len(effect.arguments[0]["weeks"])
+
     async def test_the_journey_knows_streaks_bests_and_the_goal(self):
         answer = await call("get_journey_stats", {})
         assert (135, 2, 60) == (

@@ -146,6 +146,7 @@ class TestReading:
             ("los lunes 2025", "2025, every Monday: **20 min**."),
             ("february 2024", "February 2024: nothing is logged."),
             ("last year", "2025: **20 min**."),
+            ("last week", "23 February to 1 March: nothing is logged."),
             ("december", "December 2025: **20 min**."),
         ],
     )

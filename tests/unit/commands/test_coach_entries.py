@@ -41,7 +41,7 @@ class TestEntries:
             ("on sunday", "Sunday: **40 min** in 2 entries", 2),
             ("last monday", "Monday: **50 min** in 2 entries", 2),
             ("week", "Monday to today: **50 min** in 2 entries, on 1 day", 2),
-            ("last week", "23 February to Sunday: **40 min** in 2 entries, on 1 day", 2),
+            ("last week", "23 February to 1 March: **40 min** in 2 entries, on 1 day", 2),
             ("this month", "This month: **1 h 30 min** in 4 entries, on 2 days", 4),
             ("scales", "All entries, “scales”: **45 min** in 2 entries, on 2 days", 2),
             ("2026-01-07", "7 January: **5 h**", 1),
