@@ -90,8 +90,11 @@ def export(id_: str, config_path: Path | None) -> None:
 
 
 def _place(key: str) -> str:
-    """Return the account and chat kind of a session key: `telegram:main direct`."""
+    """Return the account and chat kind of a session key: `telegram:main direct`; for a task of a sub-agent its name."""
     words = key.split(":")
+    _, is_task, name = key.rpartition(":subagent:")
+    if is_task:
+        return f"task {name}"
     return f"{':'.join(words[2:4])} {words[4]}" if len(words) > 4 else key
 
 

@@ -28,6 +28,7 @@ def command(config_path: Path | None) -> None:
     home = home_of(config_path, os.environ) or DEFAULT_HOME
     check_home(home)
     try:
+        status = ask(home / "control.sock", "GET /v1/status")
         answer = ask(home / "control.sock", "POST /v1/stop", tenant=tenant_option())
     except NoGateway:
         raise GatewayError(f"no gateway is running on {home.absolute()}") from None
@@ -38,6 +39,10 @@ def command(config_path: Path | None) -> None:
             pass
     except AlreadyRunning:
         raise GatewayError(f"process {process} still runs; `kill -9 {process}` ends it, and nothing is lost") from None
-    click.echo("Stopped. What waits is answered after the next start.")
+    unsent = sum(status["outbox"].get(state, 0) for state in ("ready", "sending"))
+    click.echo(
+        f"Stopped. When it was asked to, {status['inbox_open']} messages waited for an answer and {unsent} parts of"
+    )
+    click.echo("answers to be sent; what still waits goes on at the next start.")
     if answer["managed"]:
         click.echo("A service manager runs it, and may start it again: use `systemctl stop` there.")

@@ -215,13 +215,15 @@ def _is_table(value: object) -> bool:
 
 
 def _without_headers(text: str, key: KeyPath) -> str:
-    lines = text.splitlines(keepends=True)
-    headers = (HEADER.match(line) for line in lines)
-    return "".join(
-        line
-        for line, header in zip(lines, headers, strict=True)
-        if not header or key_parts(header[1])[: len(key)] != key
-    )
+    """Return the text without the headers of this table and the empty line before each."""
+    kept: list[str] = []
+    for line in text.splitlines(keepends=True):
+        header = HEADER.match(line)
+        if not header or key_parts(header[1])[: len(key)] != key:
+            kept.append(line)
+        elif kept and not kept[-1].strip():
+            kept.pop()
+    return "".join(kept)
 
 
 def _without(tree: Tree, key: KeyPath) -> Tree:

@@ -41,4 +41,4 @@ def test_a_server_is_added_tried_listed_and_removed(tmp_path: Path) -> None:
     assert "no gateway runs" in tenk("list")
     assert "The server plain is removed" in tenk("remove", "plain")
     assert "there is no MCP server 'plain'; there is: none" in tenk("test", "plain")
-    assert "# mine" == config.read_text().strip()
+    assert "# mine\n" == config.read_text()

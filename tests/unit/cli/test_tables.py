@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from gateway.cli import sessions
 from gateway.cli.tables import print_rows, table_lines
 from gateway.safety.names import minute, short
 
@@ -50,3 +51,11 @@ def test_json_is_whole_wherever_it_is_printed() -> None:
     latin.flush()
     assert [{"name": "Zoë 🎸\x1b"}] == json.loads(latin.buffer.getvalue())  # type: ignore[attr-defined]  # a BytesIO
     latin.close()
+
+
+def test_a_task_of_a_sub_agent_is_named_in_place_of_its_chat() -> None:
+    row = {"key": "agent:coach:telegram:main:direct:42"}
+    where = sessions.COLUMNS["where"]
+    assert callable(where)
+    assert "telegram:main direct" == where(row)
+    assert "task plan-a-week" == where({"key": f"{row['key']}:subagent:plan-a-week"})
