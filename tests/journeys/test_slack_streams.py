@@ -30,13 +30,13 @@ async def test_an_answer_that_streams_in_its_thread_outlives_the_process() -> No
             assert begun.streaming
             await stage.kill()
             await stage.start(words_per_s=200)
-            await room.until_answered(asked, by="/coach help lists")
+            await room.until_answered(asked, by="/coach /help lists")
             for task in watching:
                 task.cancel()
         (answer,) = slack.answers("C7")
         used = [call.method for call in slack.history("C7") if call.message_id == answer.message_id and call.applied]
     assert (begun.message_id, False, False) == (answer.message_id, answer.streaming, answer.broken)
-    assert 1 == answer.text.count("Correct it") == answer.text.count("/coach help lists")
+    assert 1 == answer.text.count("Correct it") == answer.text.count("/coach /help lists")
     assert 1 == used.count("chat.startStream") == used.count("chat.stopStream")
     assert "chat.update" in used
     assert answer.metadata is not None
