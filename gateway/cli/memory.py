@@ -52,7 +52,7 @@ who_argument = click.argument("who")
 def command() -> None:
     """List, show, export or import what an agent remembers of WHO; list consolidations.
 
-    WHO is a sender such as telegram:42, the end of a user id, or team: what everyone in the tenant shares.
+    WHO is a name, a sender such as telegram:42, the end of a user id, or team: what everyone in the tenant shares.
     """
 
 

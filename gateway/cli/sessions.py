@@ -52,7 +52,7 @@ def command() -> None:
 @click.option(
     "--limit", type=click.IntRange(1, 100_000), default=50, show_default=True, help="Maximum number, newest first."
 )
-@click.option("--person", metavar="WHO", help="Only conversations in which WHO (a sender or an id) wrote last.")
+@click.option("--person", metavar="WHO", help="Only conversations in which WHO (a name, a sender or an id) wrote last.")
 @json_option
 @config_option
 def list_(limit: int, person: str | None, as_json: bool, config_path: Path | None) -> None:

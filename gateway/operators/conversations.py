@@ -9,6 +9,7 @@ from agent.transcript import JournalEvent, ModelResponded, Steered, ToolIntended
 from gateway.access.ranks import Rank
 from gateway.operators.actions import ActionCall, OperationRefused, action
 from gateway.operators.base import OperatorsBase
+from gateway.operators.finding import find_one, of_person
 from gateway.operators.models import (
     ConversationExport,
     ConversationLine,
@@ -102,17 +103,10 @@ class ConversationActions(OperatorsBase):
         return {user_id: shown_name(name) for user_id, name in (await self.store.read(query)).items()}
 
     async def _user_of(self, who: str) -> str:
-        """Return the user id for a sender, an id or its end."""
+        """Return the user id for a name, a sender, an id or its end."""
         if await self.store.read(partial(people.person_of, user_id=who)) is not None:
             return who
-        found = {
-            person.user_id
-            for person in await self.read_people()
-            if who in person.identities or (len(who) >= LEAST_ID_CHARS and person.user_id.endswith(who.lower()))
-        }
-        if len(found) != 1:
-            raise OperationRefused("ops.nobody")
-        return found.pop()
+        return find_one(who, map(of_person, await self.read_people())).user_id
 
 
 def _find_one(connection: Connection, id_end: str) -> ConversationHead:

@@ -25,7 +25,7 @@ async def test_an_operator_reads_a_turn_hop_by_hop_and_takes_the_conversation_ou
         await here.settled()
         other, mine = (await here.operator("GET /v1/all-sessions", {"limit": 10}))["sessions"]
         assert (1, True) == (mine["turns"], mine["living"])
-        only = (await here.operator("GET /v1/all-sessions", {"limit": 10, "person": "telegram:2"}))["sessions"]
+        only = (await here.operator("GET /v1/all-sessions", {"limit": 10, "person": other["person"]}))["sessions"]
         assert [other] == only
         shown = await here.operator(f"GET /v1/all-sessions/{mine['id'][-8:]}", {"turns": 20})
         exported = await here.operator(f"GET /v1/all-sessions/{mine['id']}/export", {"skip": 0})
