@@ -68,7 +68,8 @@ def _show(path: Path, fits: Callable[[Mapping[str, Any]], bool], limit: int, *, 
     log = path.open(encoding="utf-8", errors="replace")
     try:
         newest.extend(_texts(log, fits, as_json=as_json))
-        click.echo("\n".join(newest) if newest else "No line of the log fits.")
+        if newest or not as_json:
+            click.echo("\n".join(newest) if newest else "No line of the log fits.")
         while follow:
             time.sleep(LOOK_S)
             for text in _texts(log, fits, as_json=as_json):

@@ -20,9 +20,10 @@ def command() -> None:
 @config_option
 def list_(as_json: bool, config_path: Path | None) -> None:
     """List each model with its state, such as the reason for which it rests."""
-    states = get(config_path, "status").get("models") or {}
-    rows = [{"model": name, "state": state} for name, state in states.items()]
-    print_rows(rows, {"model": "model", "state": "state"}, "No gateway is running, or it uses none.", as_json=as_json)
+    status = get(config_path, "status")
+    rows = [{"model": name, "state": state} for name, state in (status.get("models") or {}).items()]
+    nothing = "The agent answers by its rules and uses no model." if status["running"] else "No gateway is running."
+    print_rows(rows, {"model": "model", "state": "state"}, nothing, as_json=as_json)
 
 
 @command.command("try")
