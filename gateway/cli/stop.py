@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from gateway.cli.client import home_of, tenant_option
+from gateway.cli.client import get, home_of, tenant_option
 from gateway.cli.reload import DEFAULT_HOME
 from gateway.cli.root import config_option
 from gateway.errors import AlreadyRunning, GatewayError
@@ -28,7 +28,6 @@ def command(config_path: Path | None) -> None:
     home = home_of(config_path, os.environ) or DEFAULT_HOME
     check_home(home)
     try:
-        status = ask(home / "control.sock", "GET /v1/status")
         answer = ask(home / "control.sock", "POST /v1/stop", tenant=tenant_option())
     except NoGateway:
         raise GatewayError(f"no gateway is running on {home.absolute()}") from None
@@ -39,10 +38,10 @@ def command(config_path: Path | None) -> None:
             pass
     except AlreadyRunning:
         raise GatewayError(f"process {process} still runs; `kill -9 {process}` ends it, and nothing is lost") from None
-    unsent = sum(status["outbox"].get(state, 0) for state in ("ready", "sending"))
-    click.echo(
-        f"Stopped. When it was asked to, {status['inbox_open']} messages waited for an answer and {unsent} parts of"
-    )
-    click.echo("answers to be sent; what still waits goes on at the next start.")
+    left = get(config_path, "status")
+    unsent = sum((left["outbox"] or {}).get(state, 0) for state in ("ready", "sending"))
+    waiting = f"{left['inbox_open']} messages wait for an answer, and {unsent} parts of answers are to be sent"
+    is_done = not left["inbox_open"] and not unsent
+    click.echo("Stopped. Nothing waits." if is_done else f"Stopped. {waiting}: that goes on at the next start.")
     if answer["managed"]:
         click.echo("A service manager runs it, and may start it again: use `systemctl stop` there.")

@@ -23,7 +23,7 @@ from gateway.operators.people import PeopleActions
 from gateway.operators.schedules import ScheduleActions
 from gateway.operators.trust import TrustActions
 from gateway.operators.usage import UsageActions
-from gateway.store import outbox, tickets
+from gateway.store import inbox, outbox, tickets
 from gateway.store.engine import Connection
 from gateway.store.pauses import PAUSES
 
@@ -51,9 +51,10 @@ class Operators(
             return found
         parts = await self.store.read(outbox.depths)
         waiting = await self.store.read(tickets.pending_counts)
+        inbox_open = await self.store.read(inbox.open_count)
         pause = await self.store.read(PAUSES.get)
         paused = None if pause is None else pause.words
-        return Status(running=False, paused=paused, outbox=parts, pairing_requests=waiting)
+        return Status(running=False, paused=paused, inbox_open=inbox_open, outbox=parts, pairing_requests=waiting)
 
     @action(Rank.MACHINE)
     async def reload(self, _call: ActionCall) -> Reloaded:
