@@ -63,6 +63,8 @@ def unblock(who: str, config_path: Path | None) -> None:
     """End the block of WHO (a name, a sender such as telegram:42, or an id): they are a member again."""
     person = post(config_path, "users", who, "unblock")
     click.echo(f"{known_as(person)} is not blocked any more; they are a {person['role']}.")
+    if not person["accounts"]:
+        click.echo("They have access to no account: give them a code of `tenk invite`.")
 
 
 @command.command("unlink")

@@ -127,6 +127,12 @@ def test_people_are_shown_and_changed_without_a_gateway(tmp_path: Path) -> None:
     assert "member  telegram:42" in tenk("users", "list", home=tmp_path).stdout
 
 
+def test_unblocking_a_stranger_says_how_to_let_them_in(tmp_path: Path) -> None:
+    tenk("pairing", "block", "telegram:42", home=tmp_path)
+    unblocked = tenk("users", "unblock", "telegram:42", home=tmp_path).stdout
+    assert "not blocked any more; they are a member.\nThey have access to no account: give them a code" in unblocked
+
+
 def test_changes_are_accounted_for_without_a_gateway(tmp_path: Path) -> None:
     tenk("pairing", "block", "telegram:42", home=tmp_path)
     tenk("pairing", "block", "telegram:4", home=tmp_path)
