@@ -236,13 +236,13 @@ class ObedientModel:
             return Reply(self._plan(json.dumps(messages, ensure_ascii=False), said))
         if messages[-1]["role"] == "tool":
             return Reply(self._tell(str(messages[-1]["content"])))
+        if (days := self._days(said)) is not None:
+            return Reply(calls=(Call("get_entries", json.dumps(days)),))
         if self._case.told in said:
             return Reply(calls=(Call("memory", json.dumps(self._memory())),))
         words = WORDS[self._case.language]
         if said in (words.pain, words.frustration):
             return Reply(self._comfort(json.dumps(messages, ensure_ascii=False), said))
-        if (days := self._days(said)) is not None:
-            return Reply(calls=(Call("get_entries", json.dumps(days)),))
         if "?" in said:
             return Reply(calls=(Call("get_journey_stats"),))
         return Reply("👍")
