@@ -32,7 +32,6 @@ from gateway.operators.models import (
     TimelineQuery,
     TurnLine,
     UsageByQuery,
-    UsageGrouping,
 )
 from gateway.operators.service import Operators
 from gateway.safety.names import second, short, short_of
@@ -124,7 +123,7 @@ def _span(later: datetime, earlier: datetime) -> str:
 WEB_CHAT = "web:main"
 """The web chat among the parts of the status."""
 
-GROUPINGS = (UsageGrouping.PERSON, UsageGrouping.MODEL, UsageGrouping.CHANNEL)
+GROUPINGS = ("person", "model", "channel")
 """The things by which the page of usage sums; its charts show the days."""
 
 MOST_GROUPS = 100
@@ -307,10 +306,10 @@ async def _usage(wanted: WantedPage) -> Data:
     if any(total.microusd is not None for _, total in sums):
         charts["microusd"] = [total.microusd or 0 for _, total in sums]
     used = [(day, total) for day, total in reversed(sums) if total.calls]
-    by = wanted.query.get("by", UsageGrouping.PERSON)
+    by = wanted.query.get("by", "person")
     if by not in GROUPINGS:
         raise OperationRefused("ops.no_grouping", given=by, known=", ".join(GROUPINGS))
-    groups = await wanted.operators.usage_by(wanted.by, UsageByQuery(days=number, by=UsageGrouping(by)))
+    groups = await wanted.operators.usage_by(wanted.by, UsageByQuery.model_validate({"days": number, "by": by}))
     shown = {"rows": groups.rows[:MOST_GROUPS], "count": len(groups.rows), "by": by, "groupings": GROUPINGS}
     return shown | {"days": days, "used": used, "charts": charts}
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from datetime import UTC, date, datetime
-from enum import StrEnum
 from typing import Annotated, Any, Literal
 
 from pydantic import (
@@ -685,13 +684,8 @@ class SummaryQuery(UsageQuery):
     )
 
 
-class UsageGrouping(StrEnum):
-    """The things that usage is summed by."""
-
-    PERSON = "person"
-    MODEL = "model"
-    CHANNEL = "channel"  # account, such as telegram:main
-    DAY = "day"  # in UTC
+UsageGrouping = Literal["person", "model", "channel", "day"]
+"""Usage is summed by one of these; a channel is an account such as telegram:main, a day is one in UTC."""
 
 
 class UsageByQuery(UsageQuery):

@@ -42,9 +42,9 @@ MOST_TURNS = 5_000
 """Newest turns that one report reads."""
 
 COLUMNS: Mapping[UsageGrouping, Literal["day", "user_id", "model"]] = {
-    UsageGrouping.PERSON: "user_id",
-    UsageGrouping.MODEL: "model",
-    UsageGrouping.DAY: "day",
+    "person": "user_id",
+    "model": "model",
+    "day": "day",
 }
 
 COUNTED = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "cost_microusd")
@@ -89,7 +89,7 @@ class UsageActions(OperatorsBase):
     async def usage_by(self, call: ActionCall, wanted: UsageByQuery) -> UsageGroups:
         """Return the sums by person, model, channel account or UTC day, the most costly first."""
         since = call.now - timedelta(days=wanted.days)
-        if wanted.by is UsageGrouping.CHANNEL:
+        if wanted.by == "channel":
             found = await self.store.read(lambda connection: usage_by_account(connection, whose_rows(), since))
         else:
             column = COLUMNS[wanted.by]
@@ -98,7 +98,7 @@ class UsageActions(OperatorsBase):
         groups = [
             UsageGroup(group=group, name=names.get(group, group), **_sums_of(row)) for group, row in found.items()
         ]
-        by_day = wanted.by is UsageGrouping.DAY
+        by_day = wanted.by == "day"
         groups.sort(key=lambda row: row.group if by_day else (row.cost_microusd or 0, row.calls), reverse=True)
         return UsageGroups(rows=tuple(groups))
 

@@ -45,7 +45,6 @@ from gateway.operators.models import (
     TrustName,
     TrustTerms,
     UsageByQuery,
-    UsageGrouping,
     UsageQuery,
 )
 from gateway.operators.process import DetachedProcess
@@ -175,7 +174,7 @@ ANYHOW: dict[str, Callable[[World, str], Awaitable[object]]] = {
     "show_conversation": lambda w, by: w.operators.show_conversation(by, "00000000", TimelineQuery()),
     "export_conversation": lambda w, by: w.operators.export_conversation(by, "00000000", ExportQuery()),
     "usage": lambda w, by: w.operators.usage(by, UsageQuery()),
-    "usage_by": lambda w, by: w.operators.usage_by(by, UsageByQuery(by=UsageGrouping.CHANNEL)),
+    "usage_by": lambda w, by: w.operators.usage_by(by, UsageByQuery(by="channel")),
     "usage_summary": lambda w, by: w.operators.usage_summary(by, SummaryQuery()),
     "usage_routes": lambda w, by: w.operators.usage_routes(by, UsageQuery()),
     "status": lambda w, by: w.operators.status(by),
