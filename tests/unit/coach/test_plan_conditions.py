@@ -31,6 +31,8 @@ from tests.fakes.practice_reader import ANA, NOW, TODAY, FakePractice, connected
         ("menos el viernes y los fines de semana", (4, 5, 6), None),
         ("how was Wednesday? 30 min guitar", (), None),
         ("everything on Monday", (), None),
+        ("not on Sunday and only 30 minutes on Wednesday", (6,), None),
+        ("solo 30 minutos el miércoles", (), None),
     ],
 )
 def test_conditions_are_read(text: str, off: tuple[int, ...], most: int | None) -> None:
