@@ -40,8 +40,8 @@ def command(config_path: Path | None) -> None:
         raise GatewayError(f"process {process} still runs; `kill -9 {process}` ends it, and nothing is lost") from None
     left = get(config_path, "status")
     unsent = sum((left["outbox"] or {}).get(state, 0) for state in ("ready", "sending"))
-    waiting = f"{left['inbox_open']} messages wait for an answer, and {unsent} parts of answers are to be sent"
-    is_done = not left["inbox_open"] and not unsent
-    click.echo("Stopped. Nothing waits." if is_done else f"Stopped. {waiting}: that goes on at the next start.")
+    click.echo("Stopped.")
+    if left["inbox_open"] or unsent:
+        click.echo(f"Messages without an answer: {left['inbox_open']}; parts to send: {unsent}. The next start goes on.")
     if answer["managed"]:
         click.echo("A service manager runs it, and may start it again: use `systemctl stop` there.")
