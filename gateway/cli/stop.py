@@ -42,6 +42,7 @@ def command(config_path: Path | None) -> None:
     unsent = sum((left["outbox"] or {}).get(state, 0) for state in ("ready", "sending"))
     click.echo("Stopped.")
     if left["inbox_open"] or unsent:
-        click.echo(f"Messages without an answer: {left['inbox_open']}; parts to send: {unsent}. The next start goes on.")
+        click.echo(f"Messages without an answer: {left['inbox_open']}; parts to send: {unsent}.")
+        click.echo("The next start goes on with them.")
     if answer["managed"]:
         click.echo("A service manager runs it, and may start it again: use `systemctl stop` there.")
