@@ -106,7 +106,9 @@ async def test_after_a_reload_the_last_chart_is_in_sight_and_nothing_is_new(page
         address = await chat_of(page, sink, url)
         await page.look(390, 844, phone=True)
         for number in range(12):
-            await channel.send(part(address.chat, Rendered(f"A line {number}\n" * 3), f"k{number}"))
+            line = part(address.chat, Rendered(f"A line {number}\n" * 3), f"k{number}")
+            records.keep(line)
+            await channel.send(line)
         sent = part(address.chat, Rendered("Your practice:"), "chart", media=(chart,))
         records.keep(sent)
         await channel.send(sent)

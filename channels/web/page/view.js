@@ -173,6 +173,7 @@ export class View {
 
   // `silent`: do not announce it to screen readers.
   show(message, silent = false) {
+    this.scrolled(); // a scroll of this frame has no event yet
     const follow = this.stuck || message.type === "said";
     let item = this.items.get(message.id);
     const isNew = !item && !silent;
