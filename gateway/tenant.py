@@ -159,7 +159,16 @@ class Tenant:
         self.intake = Intake(
             store, own.access, people, shared.delivery, shared.bus, self.count_waiting, clocks.now, reception
         )
-        parts = ApiParts(store, deps.api_channel, own.channels.api, self.operators, people, clocks.now, self.connecting)
+        parts = ApiParts(
+            store,
+            deps.api_channel,
+            own.channels.api,
+            self.operators,
+            people,
+            clocks.now,
+            self.connecting,
+            shared.sessions.turn_limit.pauses,
+        )
         self.api = api_deps(parts, product.name, product.title, product.routes)
 
     def _make_model(self, own: Settings, prices: PriceLook) -> tuple[ChatModel, list[OwnModel]]:

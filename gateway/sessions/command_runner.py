@@ -350,7 +350,7 @@ class CommandRunner:
             if isinstance(channel, SendsMedia):
                 said = replace(said, media=keep_files(connection, row, reply.files, now))
             elif reply.files:
-                said = replace(said, text=f"{reply.text}\n\n{deps.texts.text(locale, 'commands.no_files')}")
+                said = replace(said, text=_without_files(reply, deps.texts.text(locale, "commands.no_files")))
             if reply.redact:
                 inbox.redact(connection, row.id)
             failpoint("command_pre")
@@ -419,6 +419,12 @@ class CommandRunner:
         await self._commit(session, row, Reply(text), Outcome.FAILED)
         if not told:
             self._told_missed_at[session] = now
+
+
+def _without_files(reply: Reply, refusal: str) -> str:
+    """Return the text of a reply where its channel takes no files: what they show in words, or else the refusal."""
+    shown = [escape(file.description) for file in reply.files if file.description]
+    return "\n\n".join(shown or [reply.text, refusal])
 
 
 def _with_lines(reply: Reply) -> str:

@@ -128,6 +128,7 @@ async def fuzz(directory: Path, cases: int) -> None:
     async with api_house(directory, offline=True) as here:
         program = await here.program("chat read operate")
         _, whole = await program.ask("GET", "/v1/openapi.json")
+        del whole["paths"]["/v1/pause"]  # it would refuse the requests after it
         loop = asyncio.get_running_loop()
 
         @settings(

@@ -202,9 +202,9 @@ async def test_each_order_in_any_text_of_others_is_asked_about_first(tmp_path: P
             for _ in range(3):
                 question = await person.answer("?")
                 assert word in question.text, carry.__name__
-                asked.add(re.findall(r"memory|send_to_chat|pay", question.text)[0])
+                asked.add(re.findall(r"note for later|send_to_chat|pay", question.text)[0])
                 await person.press("Deny")
-            assert {"memory", "send_to_chat", "pay"} == asked, carry.__name__
+            assert {"note for later", "send_to_chat", "pay"} == asked, carry.__name__
             await person.answer()
             assert 0 == await gateway.store.read(MEMORIES.count), carry.__name__
         assert [] == sent

@@ -39,6 +39,16 @@ async def test_who_is_revoked_stays_out_until_let_in_again(tmp_path: Path) -> No
         assert 200 == (await program.say("may I?"))[0]
 
 
+async def test_a_program_is_told_at_once_that_the_agents_are_paused(tmp_path: Path) -> None:
+    async with api_house(tmp_path) as here:
+        program = await here.program()
+        await here.operator("POST /v1/pause")
+        status, problem = await program.say("hello")
+        assert (503, "not_now", True) == (status, problem["error"]["code"], "paused" in problem["error"]["message"])
+        await here.operator("POST /v1/resume")
+        assert 200 == (await program.say("hello"))[0]
+
+
 async def test_a_reached_cap_is_a_typed_429(tmp_path: Path) -> None:
     capped = "[budgets]\nuser_tokens = 9_000\n[model]\noffline_when_down = false\n"
     async with api_house(tmp_path, config=capped) as here:

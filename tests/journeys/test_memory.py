@@ -159,7 +159,7 @@ async def test_a_light_model_chooses_and_is_paid_and_words_choose_if_it_fails(tm
 
         light.brain = lambda _body: Fault(status=400)
         await ada.say("/new")
-        await ada.answer("new conversation")
+        await ada.answer("Conversación nueva")
         await ada.say("And in the morning?")
         await ada.answer("A short answer.")
         assert "Mornings work better than evenings." in said_to_model(gateway.model)[1]

@@ -21,6 +21,7 @@ from gateway.http.api.problems import ApiRefusal
 from gateway.http.api.routes import ApiRoute
 from gateway.http.api.server import ApiDeps
 from gateway.operators.service import Operators
+from gateway.sessions.pauses import Pauses
 from gateway.store import people
 from gateway.store.api_keys import ApiKey
 from gateway.store.engine import Store
@@ -41,11 +42,12 @@ class ApiParts:
     snapshot: AccessSnapshot
     clock: Callable[[], datetime]
     connecting: Connecting
+    pauses: Pauses
 
 
 def api_deps(parts: ApiParts, agent: str, title: str, own_routes: OwnRoutes) -> ApiDeps:
     """Make the API of one tenant: the agent with this name and its own routes."""
-    conversations = Conversations(parts.store, parts.channel, parts.account)
+    conversations = Conversations(parts.store, parts.channel, parts.account, parts.pauses)
     routes = (
         *chat_routes(ChatRoutes(conversations, parts.store)),
         *own_routes(parts.store, conversations),

@@ -19,6 +19,7 @@ from channels.markdown.tree import clean
 from channels.messages import Address
 from gateway.http.api.problems import ApiRefusal
 from gateway.http.api.turns import TurnAnswer, to_turn_answer
+from gateway.sessions.pauses import Pauses
 from gateway.store import api_turns
 from gateway.store.api_turns import AskedRow, AskedTurn
 from gateway.store.engine import Store
@@ -70,8 +71,9 @@ def new_handle(idempotency_key: str | None) -> str:
 class Conversations:
     """The messages of programs over one API channel, and the requests that wait for answers."""
 
-    def __init__(self, store: Store, channel: ApiChannel, config: ApiAccount) -> None:
+    def __init__(self, store: Store, channel: ApiChannel, config: ApiAccount, pauses: Pauses) -> None:
         self._store = store
+        self._pauses = pauses
         self._channel = channel
         self._config = config
         self._waiting: Counter[str] = Counter()  # waiting requests by key
@@ -84,7 +86,7 @@ class Conversations:
         With `only_reads` the turn may not change anything.
 
         Raises:
-            ApiRefusal: the id has another message, the message is empty, or it is over a limit.
+            ApiRefusal: the id has another message, the message is empty or over a limit, or the agents are paused.
             NotPersisted, StoreUnavailable: it cannot be stored now.
         """
         if not _as_kept(text):
@@ -101,6 +103,8 @@ class Conversations:
                     turn=asked.handle,
                 )
             return
+        if self._pauses.of(self._store.home_tenant) is not None:  # a program can wait better than its request
+            raise ApiRefusal(503, "not_now", "the agents are paused", "Send it again later.", retry_after_s=60.0)
         event_id = f"msg:{asked.address.chat}/{asked.message_id}" + (f"~{count}" if count else "")
         tenant = self._store.home_tenant
         await self._channel.hear(asked.address, asked.message_id, event_id, text, locale, tenant, only_reads=only_reads)

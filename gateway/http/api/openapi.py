@@ -27,7 +27,7 @@ REFUSALS = {
     422: "A field of the request is invalid.",
     429: "Too many requests; `retry_after_minutes` says when to try again.",
     502: "The agent failed; the message is the one for its person.",
-    503: "The store is not available, or too many requests wait.",
+    503: "The store is not available, too many requests wait, or the agents are paused.",
     504: "It took too long. The turn goes on, and you can fetch its answer later.",
 }
 """Error statuses of every route."""
