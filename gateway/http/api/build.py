@@ -12,7 +12,7 @@ from gateway.access.config import Policy, Role
 from gateway.access.policy import AccessSnapshot, principal_of
 from gateway.commands.connect import Connecting
 from gateway.http.api.chat import ChatRoutes, chat_routes, user_of
-from gateway.http.api.conversations import Conversations
+from gateway.http.api.conversations import Conversations, KnowsPauses
 from gateway.http.api.oauth import OAuthRoutes, oauth_routes
 from gateway.http.api.openai_chat import OpenAiRoutes, openai_routes
 from gateway.http.api.openai_responses import ResponseRoutes, response_routes
@@ -21,7 +21,6 @@ from gateway.http.api.problems import ApiRefusal
 from gateway.http.api.routes import ApiRoute
 from gateway.http.api.server import ApiDeps
 from gateway.operators.service import Operators
-from gateway.sessions.pauses import Pauses
 from gateway.store import people
 from gateway.store.api_keys import ApiKey
 from gateway.store.engine import Store
@@ -42,7 +41,7 @@ class ApiParts:
     snapshot: AccessSnapshot
     clock: Callable[[], datetime]
     connecting: Connecting
-    pauses: Pauses
+    pauses: KnowsPauses
 
 
 def api_deps(parts: ApiParts, agent: str, title: str, own_routes: OwnRoutes) -> ApiDeps:

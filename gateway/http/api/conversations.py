@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from typing import Protocol
 
 from channels.api.adapter import AnswerWatch, ApiChannel, address_of_session
 from channels.api.config import ApiAccount
@@ -19,7 +20,6 @@ from channels.markdown.tree import clean
 from channels.messages import Address
 from gateway.http.api.problems import ApiRefusal
 from gateway.http.api.turns import TurnAnswer, to_turn_answer
-from gateway.sessions.pauses import Pauses
 from gateway.store import api_turns
 from gateway.store.api_turns import AskedRow, AskedTurn
 from gateway.store.engine import Store
@@ -68,10 +68,18 @@ def new_handle(idempotency_key: str | None) -> str:
     return f"i-{hashlib.sha256(idempotency_key.encode()).hexdigest()[:24]}"
 
 
+class KnowsPauses(Protocol):
+    """The pauses of agents by operators."""
+
+    def of(self, tenant: str) -> object | None:
+        """Return the pause of a tenant's agents; None if they are not paused."""
+        ...
+
+
 class Conversations:
     """The messages of programs over one API channel, and the requests that wait for answers."""
 
-    def __init__(self, store: Store, channel: ApiChannel, config: ApiAccount, pauses: Pauses) -> None:
+    def __init__(self, store: Store, channel: ApiChannel, config: ApiAccount, pauses: KnowsPauses) -> None:
         self._store = store
         self._pauses = pauses
         self._channel = channel
