@@ -171,16 +171,9 @@ def _run_suggested(connection: Connection, asked: Invocation, press: Press, want
 
 def _say_offered(connection: Connection, asked: Invocation, pressed: ButtonPressed, said: InboundEvent) -> Reply:
     """Admit the command as a message of the person's, if its button stands."""
-    row = asked.row
     if not standing_buttons.take(connection, pressed.address, pressed.data, asked.clock()):
         return Reply(offer_text(asked, ""))
-    id_ = inbox.admit(connection, NewRow(said, row.user_id, row.session_key), row.admitted_at)
-    if id_ is None:
-        return Reply("")
-    if isinstance(said, CommandInvoked):
-        reply_routes.copy_route(connection, row.id, id_)
-    admitted = InboxRow(id_, row.tenant, row.session_key, row.user_id, said, row.admitted_at)
-    return Reply("", changed=Changed(said=admitted))
+    return Reply("", changed=Changed(said=_admit(connection, asked.row, asked.row.session_key, said)))
 
 
 def _run_offered(connection: Connection, asked: Invocation, pressed: ButtonPressed, wanted: Reply | Write) -> Reply:
@@ -229,12 +222,19 @@ def take_press(
     newest = offers.newest(connection, row.tenant, key, row.user_id)
     if newest is None or newest.turn_id != press.turn_id or standing_buttons.is_over(connection, press.turn_id, now):
         return None, ""
-    id_ = inbox.admit(connection, NewRow(event, row.user_id, key, outcome), row.admitted_at)
+    return _admit(connection, row, key, event, outcome), ""
+
+
+def _admit(
+    connection: Connection, pressed: InboxRow, key: str, said: InboundEvent, outcome: Outcome | None = None
+) -> InboxRow | None:
+    """Admit what a press says to a session; with an outcome it is done by then. Return None if it was said before."""
+    id_ = inbox.admit(connection, NewRow(said, pressed.user_id, key, outcome), pressed.admitted_at)
     if id_ is None:
-        return None, ""
-    if isinstance(event, CommandInvoked) and outcome is None:
-        reply_routes.copy_route(connection, row.id, id_)
-    return InboxRow(id_, row.tenant, key, row.user_id, event, row.admitted_at), ""
+        return None
+    if isinstance(said, CommandInvoked) and outcome is None:
+        reply_routes.copy_route(connection, pressed.id, id_)
+    return InboxRow(id_, pressed.tenant, key, pressed.user_id, said, pressed.admitted_at)
 
 
 def _offering_session(connection: Connection, row: InboxRow, press: Press) -> str:
