@@ -56,12 +56,13 @@ from gateway.sessions.turn_lifecycle import Cancellations, Claim
 from gateway.sessions.turn_limit import MAX_ATTEMPTS
 from gateway.spans import span, trace_id_of
 from gateway.store import outbox, people
-from gateway.store.causes import Notice, ReplyTo
+from gateway.store.causes import Cause, Notice, ReplyTo
 from gateway.store.children import SUBAGENT
 from gateway.store.engine import Connection
 from gateway.store.heads import title_of
 from gateway.store.inbox import InboxRow, Outcome
 from gateway.store.journal import OpenTurn, SessionState, TurnRow
+from gateway.store.outbox import OutboxPart
 from gateway.store.people import Person
 from gateway.supervision import Supervised, run_again
 
@@ -154,12 +155,8 @@ class Session:
         if (pause := pauses.of(self.tenant)) is None:
             return
         if not isinstance(row.event, SystemEvent):
-            person = self._process.people.principal(row.user_id)
-            locale = person.locale if person else None
-            channel = await self._process.channels.when_loaded(row.event.address)
             cause = Notice("paused", f"{pause.since.isoformat()} {self.key}")
-            text = self._deps.shown.texts.text(locale, "answer.paused")
-            parts = to_parts(channel, OutboundMessage(row.event.address, cause, text, locale=locale))
+            parts = await self._to_parts(row, cause, Refused("answer.paused"))
             await self._store.commit(outbox.put, self.tenant, parts, self._clock())
         await pauses.wait_for_end(self.tenant)
 
@@ -487,20 +484,21 @@ class Session:
             await self._refuse(rows, "it could not begin, and nobody could be told", None, Outcome.FAILED)
         self._reactions.end_wait([row.id for row in rows])
 
+    async def _to_parts(self, row: InboxRow, cause: Cause, told: Refused | None) -> list[OutboxPart]:
+        """Return the message with these words for the person of a row, in the way that the row can be answered."""
+        person = self._process.people.principal(row.user_id) if told else None
+        locale = person.locale if person else None
+        text = told.text(self._deps.shown.texts, locale) if told else ""
+        channel = await self._process.channels.when_loaded(row.event.address)
+        said = OutboundMessage(row.event.address, cause, text, reply_route_of=own_route_id(row), locale=locale)
+        return to_parts(channel, said)
+
     async def _refuse(
         self, rows: Sequence[InboxRow], detail: str, told: Refused | None = None, outcome: Outcome = Outcome.REFUSED
     ) -> None:
         """Settle rows without a turn; the person reads these words, or nothing."""
         row = rows[0]
-        told = None if is_task(row) else told
-        person = self._process.people.principal(row.user_id) if told else None
-        locale = person.locale if person else None
-        text = told.text(self._deps.shown.texts, locale) if told else ""
-        channel = await self._process.channels.when_loaded(row.event.address)
-        said = OutboundMessage(
-            row.event.address, ReplyTo(row.id), text, reply_route_of=own_route_id(row), locale=locale
-        )
-        parts = to_parts(channel, said)
+        parts = await self._to_parts(row, ReplyTo(row.id), None if is_task(row) else told)
         refuse = partial(
             commits.refuse, fence=self.fence, rows=rows, parts=parts, outcome=outcome, detail=detail, clock=self._clock
         )
