@@ -229,12 +229,7 @@ class PeopleActions(OperatorsBase):
             OperationRefused: the person is unknown, the tenant would have no owner, or the old or new role is not
                 below the actor's.
         """
-        person, role = await self._person(who), Role(wanted.role)
-
-        def job(connection: Connection) -> AccessChange | OperationRefused:
-            return _to_change(ranks.give_role(connection, person.user_id, role, call.by, call.now), call.now)
-
-        return await self._change(call, job)
+        return await self._give_role(call, await self._person(who), Role(wanted.role))
 
     @action(Rank.OPERATOR, audit="role_changed")
     async def unblock(self, call: ActionCall, who: str) -> User:
@@ -246,9 +241,11 @@ class PeopleActions(OperatorsBase):
         person = await self._person(who)
         if person.role != Role.BLOCKED:
             raise OperationRefused(f"{person.display_name} is not blocked")
+        return await self._give_role(call, person, Role.MEMBER)
 
+    async def _give_role(self, call: ActionCall, person: Person, role: Role) -> User:
         def job(connection: Connection) -> AccessChange | OperationRefused:
-            return _to_change(ranks.give_role(connection, person.user_id, Role.MEMBER, call.by, call.now), call.now)
+            return _to_change(ranks.give_role(connection, person.user_id, role, call.by, call.now), call.now)
 
         return await self._change(call, job)
 

@@ -140,7 +140,7 @@ def usage_by_account(connection: sa.Connection, tenant: str, since: datetime) ->
         sa.func.count().label("calls"),
         sa.func.sum(sa.case((usage.c.discarded > 0, 1), else_=0)).label("discarded"),
         sa.func.sum(sa.case((usage.c.estimated, 1), else_=0)).label("estimated"),
-        sa.func.sum(sa.case((usage.c.cost_microusd.is_(None), 1), else_=0)).label("unpriced"),
+        _UNPRICED.label("unpriced"),
     )
     found = connection.execute(
         sa.select(turns.c.address, *counts, *sums)
@@ -152,10 +152,7 @@ def usage_by_account(connection: sa.Connection, tenant: str, since: datetime) ->
     for row in found.mappings():
         place = None if row["address"] is None else unpack_address(row["address"])
         name = "" if place is None else f"{place.channel}:{place.account}"
-        counted: dict[str, Any] = {
-            key: value if value is None or key == "address" else int(value) for key, value in row.items()
-        }
-        del counted["address"]
+        counted: dict[str, Any] = {key: None if row[key] is None else int(row[key]) for key in _SUMMED}
         new = UsageSum(since.date(), name, "", **counted)
         accounts[name] = new if name not in accounts else add_up(accounts[name], new)
     return accounts
