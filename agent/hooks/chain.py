@@ -23,7 +23,7 @@ from agent.catalogue import PLAIN, Catalogue
 from agent.child_process import run_program
 from agent.errors import Refused
 from agent.foreign_code import AllBusy, ForeignThreads, contain_exits
-from agent.hooks.points import ABOUT_TOOLS, GUARDS, CallHook, Hook, HookFailed, HookGiven, HookPoint, HookSaid
+from agent.hooks.points import ABOUT_TOOLS, GUARDS, SUBJECTS, CallHook, Hook, HookFailed, HookGiven, HookPoint, HookSaid
 from agent.plain_errors import words_of_problem
 from agent.ports import Principal
 from agent.tools.base import Allow, Deny
@@ -87,17 +87,14 @@ class HookChain:
         """Return True if the point has hooks."""
         return bool(self._hooks[point])
 
-    async def ask(self, point: HookPoint, given: HookGiven, about: str = "", subject: str = "tool") -> HookAnswer:
-        """Return the combined answer of a point's hooks.
-
-        `subject` is the key of the value that they may replace, `about` the tool's name.
-        """
+    async def ask(self, point: HookPoint, given: HookGiven, about: str = "") -> HookAnswer:
+        """Return the combined answer of a point's hooks; `about` is the tool's name."""
         heard, told = HookAnswer(), dict(given) | {"point": point.value}
         async for hook, said in self._answers(point, told, about):
             if isinstance(said, _Failed):
                 heard = replace(heard, failures=(*heard.failures, said.why))
             if said.replace is not None:
-                told[subject] = said.replace
+                told[SUBJECTS.get(point, "tool")] = said.replace
                 heard = replace(heard, replace=said.replace)
             if said.context.strip():
                 heard = replace(heard, context=PARAGRAPH.join(filter(None, (heard.context, said.context.strip()))))
@@ -144,7 +141,7 @@ class HookChain:
         """Ask hooks before permission; they may decide, rewrite the input or add context."""
         if not self.listens(HookPoint.PRE_TOOL):
             return PreTool()
-        heard = await self.ask(HookPoint.PRE_TOOL, _told_of(use), use.tool.name, "input")
+        heard = await self.ask(HookPoint.PRE_TOOL, _told_of(use), use.tool.name)
         if heard.replace is not None and not isinstance(heard.replace, dict):
             return PreTool(Deny("a hook replaced its input by something that is not an object."))
         return PreTool(_verdict(heard, self._reason(heard, use.context.principal)), heard.context, heard.replace)
@@ -157,7 +154,7 @@ class HookChain:
         """Ask hooks after the raw result is durable; they may change what the model sees of it."""
         result = json.loads(returned.content)
         given = _told_of(use) | {"result": result, "outcome": returned.outcome.value}
-        heard = await self.ask(HookPoint.POST_TOOL, given, use.tool.name, "result")
+        heard = await self.ask(HookPoint.POST_TOOL, given, use.tool.name)
         if heard.decision == "deny":
             why = self._reason(heard, use.context.principal)
             return PostTool(failure_result(f"This ran, but its result is withheld: {why}"), heard.context)

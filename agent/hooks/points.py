@@ -25,6 +25,9 @@ class HookPoint(StrEnum):
 
 
 ABOUT_TOOLS = frozenset({HookPoint.PRE_TOOL, HookPoint.POST_TOOL, HookPoint.PERMISSION_DENIED})
+SUBJECTS = {HookPoint.USER_PROMPT: "text", HookPoint.PRE_TOOL: "input", HookPoint.POST_TOOL: "result"}
+"""The key of what a hook may replace, by point."""
+
 GUARDS = frozenset({HookPoint.PRE_TOOL, HookPoint.USER_PROMPT})
 """Points at which a failing required hook counts as a deny."""
 

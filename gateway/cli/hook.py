@@ -55,9 +55,6 @@ SAMPLES: Mapping[HookPoint, Given] = {
 }
 """Inputs like those that a hook gets, without `point`."""
 
-SUBJECTS = {HookPoint.USER_PROMPT: "text", HookPoint.PRE_TOOL: "input", HookPoint.POST_TOOL: "result"}
-"""Keys of the values that hooks may replace."""
-
 
 @click.group("hook")
 def command() -> None:
@@ -99,7 +96,7 @@ def try_(name: str, file: Path | None, sample: str | None, config_path: Path | N
         click.echo(f"It is not called: its tools are {', '.join(hooks[0].tools)}, and this is {tool!r}.")
         return
     texts = load_product(settings.agent.product).catalogue
-    answer = asyncio.run(HookChain(hooks, texts).ask(point, given, tool, SUBJECTS.get(point, "")))
+    answer = asyncio.run(HookChain(hooks, texts).ask(point, given, tool))
     for line in _lines(answer):
         click.echo(printable(line))
 

@@ -74,7 +74,7 @@ class HeardItems:
             return GUARDED
         if isinstance(event, SystemEvent) or not self.hooks.listens(HookPoint.USER_PROMPT):
             return item
-        heard = await self.hooks.ask(HookPoint.USER_PROMPT, _told_of(event) | {"text": item.text}, subject="text")
+        heard = await self.hooks.ask(HookPoint.USER_PROMPT, _told_of(event) | {"text": item.text})
         if heard.decision == "deny":
             if heard.refused is not None:
                 return MessageRefusal(heard.refused, "a hook")
