@@ -41,7 +41,7 @@ from gateway.coach.changes import change_practice
 from gateway.coach.check_in_commands import check_in_commands
 from gateway.coach.check_ins import PLAN
 from gateway.coach.file_commands import file_commands
-from gateway.coach.near_skills import near_offer
+from gateway.coach.near_skills import SHOWN_CHARS, ask_near
 from gateway.coach.reminder_commands import reminder_commands, timer_commands
 from gateway.commands.base import Command, Invocation, Reply, Write
 
@@ -259,11 +259,11 @@ def _find(skills: tuple[Skill, ...], wanted: str) -> Skill | None:
 
 def _unknown(asked: Invocation, named: str, skills: Sequence[Skill]) -> Reply:
     """Say that there is no such skill; offer the command with a skill whose name is like it."""
-    language, detail = language_of(asked.principal.locale), escape(clean(named[:MAX_WANTED_CHARS])[:64])
-    offer = near_offer(asked, skills)
-    if offer is None:
-        return Reply(say(language, "problem.unknown_skill", detail=detail))
-    return Reply(say(language, "problem.near_skill", detail=detail, near=escape(offer.label)), offers=(offer,))
+    named = clean(named[:MAX_WANTED_CHARS])
+    if (question := ask_near(asked, named, skills)) is not None:
+        return question
+    language, detail = language_of(asked.principal.locale), escape(named[:SHOWN_CHARS])
+    return Reply(say(language, "problem.unknown_skill", detail=detail))
 
 
 def entry_commands(reader: PracticeReader) -> tuple[Command, ...]:
@@ -335,9 +335,8 @@ async def _edit(reader: PracticeReader, asked: Invocation) -> Reply | Write:
     found = await _find_entries(reader, asked, searches=False)
     values = read_values(found.wanted.rest, today_of(asked.principal, asked.now), found.skills)
     says = values.minutes is not None or values.skill or values.day or values.notes is not None
-    if values.rest and says and (offer := near_offer(asked, found.skills)) is not None:
-        near = {"detail": escape(values.rest[:64]), "near": escape(offer.label)}
-        return Reply(say(found.language, "problem.near_skill", **near), offers=(offer,))
+    if values.rest and says and (question := ask_near(asked, values.rest, found.skills)) is not None:
+        return question
     if values.rest or not says:
         return Reply(say(found.language, "entries.how_edit"))
     row = found.picked

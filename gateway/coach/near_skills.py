@@ -2,13 +2,25 @@
 
 from collections.abc import Sequence
 
+from agent.catalogue import escape, language_of
 from agent.coach.practice import Skill
+from agent.coach.texts import say
 from agent.coach.vocabulary.mentions import find_mentions
 from agent.coach.vocabulary.words import to_tokens
 from agent.transcript import SuggestedReply
-from gateway.commands.base import Invocation
+from agent.wellformed import clean
+from gateway.commands.base import Invocation, Reply
 
 MAX_CHARS = 400
+SHOWN_CHARS = 64
+
+
+def ask_near(asked: Invocation, named: str, skills: Sequence[Skill]) -> Reply | None:
+    """Ask if another skill was meant than the unknown one that was named; None if none has a name like it."""
+    if (offer := near_offer(asked, skills)) is None:
+        return None
+    language, detail = language_of(asked.principal.locale), escape(clean(named)[:SHOWN_CHARS])
+    return Reply(say(language, "problem.near_skill", detail=detail, near=escape(offer.label)), offers=(offer,))
 
 
 def near_offer(asked: Invocation, skills: Sequence[Skill]) -> SuggestedReply | None:

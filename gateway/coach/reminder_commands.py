@@ -19,7 +19,7 @@ from agent.wellformed import clean
 from channels.base import CommandOption
 from gateway.coach import writer
 from gateway.coach.changes import change_practice
-from gateway.coach.near_skills import near_offer
+from gateway.coach.near_skills import ask_near
 from gateway.coach.reminder_rows import NAME
 from gateway.commands.base import Command, HelpGroup, Invocation, Reply, Write
 from gateway.commands.people import forget_person, refuse_to_forget
@@ -134,9 +134,8 @@ async def _start(reader: PracticeReader, asked: Invocation) -> Reply | Write:
     if found is not None and not found[1]:
         start = LocalEffect(writer.start_timer, found[0].name)
         return change_practice(asked, start)
-    if found is None and wanted and (offer := near_offer(asked, skills)) is not None:
-        near = {"detail": escape(wanted[:64]), "near": escape(offer.label)}
-        return Reply(say(language, "problem.near_skill", **near), offers=(offer,))
+    if found is None and wanted and (question := ask_near(asked, wanted, skills)) is not None:
+        return question
     name = escape(clean(principal.display_name)[:64])
     greeted = say(language, "commands.start", name=f", {name}" if name else "", timezone=escape(principal.timezone))
     return Reply(f"{greeted}\n\n{say(language, 'timer.how')}")
