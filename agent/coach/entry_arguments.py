@@ -174,14 +174,14 @@ def _take_month(text: str, today: date) -> tuple[DayRange, str] | None:
         return None
     year = _YEAR.match(rest)
     if year is not None:
-        return _month(date(int(year["year"]), found[1] + 1, 1)), rest[year.end() :].strip(" ,")
+        return month_of(date(int(year["year"]), found[1] + 1, 1)), rest[year.end() :].strip(" ,")
     first = date(today.year - (found[1] + 1 > today.month), found[1] + 1, 1)
-    return _month(first), rest.strip(" ,")
+    return month_of(first), rest.strip(" ,")
 
 
 def _take_year(text: str) -> tuple[DayRange, str] | None:
     found = _YEAR.match(text)
-    return None if found is None else (_year(int(found["year"])), text[found.end() :].strip(" ,"))
+    return None if found is None else (year_of(int(found["year"])), text[found.end() :].strip(" ,"))
 
 
 def _day_of(word: str, today: date) -> date | None:
@@ -205,22 +205,24 @@ def _week(day: date, week_start: int) -> DayRange:
     return DayRange(first, first + 6 * DAY)
 
 
-def _month(day: date) -> DayRange:
+def month_of(day: date) -> DayRange:
+    """Return the month that this day is in."""
     first = day.replace(day=1)
     return DayRange(first, (first + 31 * DAY).replace(day=1) - DAY)
 
 
-def _year(year: int) -> DayRange:
+def year_of(year: int) -> DayRange:
+    """Return all days of a year."""
     return DayRange(date(year, 1, 1), date(year, 12, 31))
 
 
 _SPANS: tuple[tuple[str, Callable[[date, int], DayRange]], ...] = (
     ("last week|(?:la )?semana pasada", lambda today, start: _week(today - 7 * DAY, start)),
-    ("last month|(?:el )?mes pasado", lambda today, _: _month(today.replace(day=1) - DAY)),
-    ("this month|month|este mes|mes", lambda today, _: _month(today)),
+    ("last month|(?:el )?mes pasado", lambda today, _: month_of(today.replace(day=1) - DAY)),
+    ("this month|month|este mes|mes", lambda today, _: month_of(today)),
     ("this week|week|esta semana|semana", _week),
-    ("last year|(?:el )?año pasado", lambda today, _: _year(today.year - 1)),
-    ("this year|year|este año|año", lambda today, _: _year(today.year)),
+    ("last year|(?:el )?año pasado", lambda today, _: year_of(today.year - 1)),
+    ("this year|year|este año|año", lambda today, _: year_of(today.year)),
 )
 
 

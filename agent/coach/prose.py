@@ -11,6 +11,7 @@ from pydantic import BaseModel, ValidationError
 from agent.catalogue import escape, language_of
 from agent.coach.changes import change_text, read_change
 from agent.coach.durations import spell_minutes
+from agent.coach.entry_arguments import DayRange, month_of, year_of
 from agent.coach.practice import level_of, next_level, say_level
 from agent.coach.reports import (
     Consistency,
@@ -153,10 +154,11 @@ def _entries_title(language: str, report: EntriesReport, today: date) -> str:
 def _span(language: str, since: date, until: date, today: date) -> str:
     if until == today and since == today.replace(day=1):
         return say(language, "entries.this_month")
-    if since.day == 1 and until == (since + timedelta(days=31)).replace(day=1) - timedelta(days=1):
+    span = DayRange(since, until)
+    if span == month_of(since):
         month = say(language, f"month.{since.month}")
         return month if since.year == today.year else say(language, "entries.month", month=month, year=since.year)
-    if (since, until) == (date(since.year, 1, 1), date(since.year, 12, 31)):
+    if span == year_of(since.year):
         return str(since.year)
     if since <= today - timedelta(days=7) and until < today - timedelta(days=1):  # both by their dates, no weekday
         today = max(today, until + timedelta(days=7))
