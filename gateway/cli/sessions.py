@@ -10,7 +10,7 @@ import click
 from gateway.cli.client import get, printable
 from gateway.cli.root import config_option
 from gateway.cli.tables import Columns, json_option, json_text, print_rows
-from gateway.safety.names import minute, short
+from gateway.safety.names import minute, place_of_session, short
 
 
 def _who(row: Mapping[str, Any]) -> str:
@@ -36,7 +36,7 @@ COLUMNS: Columns = {
     "last used (utc)": lambda row: minute(row["used_at"]),
     "person": _who,
     "agent": "agent",
-    "where": lambda row: _place(row["key"]),
+    "where": lambda row: place_of_session(row["key"]),
     "turns": "turns",
     "mode": "mode",
     "now": lambda row: "*" if row["living"] else "",
@@ -89,20 +89,11 @@ def export(id_: str, config_path: Path | None) -> None:
     click.echo(json_text(whole, indent=1))
 
 
-def _place(key: str) -> str:
-    """Return the account and chat kind of a session key: `telegram:main direct`; for a task of a sub-agent its name."""
-    words = key.split(":")
-    _, is_task, name = key.rpartition(":subagent:")
-    if is_task:
-        return f"task {name}"
-    return f"{':'.join(words[2:4])} {words[4]}" if len(words) > 4 else key
-
-
 def timeline_lines(found: Mapping[str, Any]) -> Iterator[str]:
     """Yield the lines that show a conversation: its facts, then each turn with one line per hop."""
     session = found["session"]
     yield f"{session['id']}  begun {minute(session['created_at'])}"
-    where, count = _place(session["key"]), session["turns"]
+    where, count = place_of_session(session["key"]), session["turns"]
     counted = f"{count} {'turn' if count == 1 else 'turns'}"
     yield f"{_who(session)} with {session['agent']}, {where}, mode {session['mode']}, {counted}"
     for turn in found["turns"]:

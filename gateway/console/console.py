@@ -19,13 +19,13 @@ from channels.web.bounds import address_of
 from channels.web.page_files import HEADERS, POLICY
 from channels.web.visitor import Identities, locale_of
 from gateway.access.config import Role
-from gateway.config.editing import MAX_VALUE_CHARS
 from gateway.console.logins import SESSION_VALID, ConsoleLogins, ConsoleVisitor
 from gateway.console.settings_page import ConsoleSettings
 from gateway.console.views import ConsoleTemplates, Data, View, WantedPage, views
 from gateway.errors import GatewayError
 from gateway.operators.actions import OperationRefused
 from gateway.operators.models import (
+    MAX_SETTING_CHARS,
     AccountName,
     BlockWish,
     DeniedRequest,
@@ -116,8 +116,8 @@ def _role_of(form: Form) -> RoleChange:
 
 def _setting_of(form: Form) -> SettingChange:
     value = form.get("value", "")
-    if len(value) > MAX_VALUE_CHARS:
-        raise OperationRefused("ops.config_long", most=MAX_VALUE_CHARS)
+    if len(value) > MAX_SETTING_CHARS:
+        raise OperationRefused("ops.config_long", most=MAX_SETTING_CHARS)
     return SettingChange(key=_field(form, "key"), value=value)
 
 

@@ -34,7 +34,7 @@ from gateway.operators.models import (
     UsageByQuery,
 )
 from gateway.operators.service import Operators
-from gateway.safety.names import second, short, short_of
+from gateway.safety.names import place_of_session, second, short, short_of
 from gateway.store.reports import NEED_SOMEBODY
 from gateway.texts import HARNESS
 from gateway.threads import run_in_thread
@@ -108,10 +108,8 @@ def _brief(text: str) -> Markup:
 
 
 def _place(key: str) -> Markup:
-    """Return the account and the kind of chat in a session's key; the element says it whole, too."""
-    _, _, channel, account, *rest = [*key.split(":"), "", "", "", ""]
-    shown = f"{channel}:{account} {rest[0]}".strip(": ")
-    return Markup('<span title="{}">{}</span>').format(key, shown)
+    """Return the place of a session; the element says its key, too."""
+    return Markup('<span title="{}">{}</span>').format(key, place_of_session(key))
 
 
 def _span(later: datetime, earlier: datetime) -> str:

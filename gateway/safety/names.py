@@ -213,6 +213,15 @@ def short_of(name: str) -> str:
     return short(name) if _ID.fullmatch(name) else name
 
 
+def place_of_session(key: str) -> str:
+    """Return the account and chat kind of a session key: `telegram:main direct`; for a task of a sub-agent its name."""
+    words = key.split(":")
+    _, is_task, name = key.rpartition(":subagent:")
+    if is_task:
+        return f"task {name}"
+    return f"{':'.join(words[2:4])} {words[4]}" if len(words) > 4 else key
+
+
 def minute(at: str | None) -> str | None:
     """Return an ISO time in UTC to the minute, for lists."""
     return None if not at else at[:16].replace("T", " ")
