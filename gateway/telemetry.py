@@ -1,6 +1,5 @@
 """Telemetry: one log stream without secrets, and metrics."""
 
-import json
 import logging
 import os
 import select
@@ -186,12 +185,12 @@ def configure(
         Cleaner(redactor, one_line=plain),
         structlog.processors.add_log_level,  # these two say nothing of anybody's
         structlog.processors.TimeStamper(fmt="iso", utc=True),
-        _keep,
+        _remember,
     ]
-    renderer: structlog.types.Processor = (
+    renderer = _Renderer(
         structlog.dev.ConsoleRenderer(colors=_shows_colours(out), exception_formatter=structlog.dev.plain_traceback)
         if plain
-        else structlog.processors.JSONRenderer()
+        else None
     )
     out.announce = partial(_render_dropped, (*shared, renderer))
     numeric = logging.getLevelNamesMapping()[level.upper()]
@@ -279,11 +278,23 @@ def _shows_colours(out: LossyStream) -> bool:
     return out.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
-def _keep(_logger: object, _method: str, event: EventDict) -> EventDict:
+def _remember(_logger: object, _method: str, event: EventDict) -> EventDict:
     RECENT.append(dict(event))
-    for keep in _KEEPERS:
-        keep(json.dumps(event, default=repr))
     return event
+
+
+class _Renderer:
+    """Renderer of an event for the stream, as JSON or for people; what keeps lines gets the JSON."""
+
+    def __init__(self, for_people: structlog.types.Processor | None) -> None:
+        self._for_people = for_people
+        self._to_json = structlog.processors.JSONRenderer()
+
+    def __call__(self, logger: Any, method: str, event: EventDict) -> Any:
+        line = self._to_json(logger, method, event) if _KEEPERS or self._for_people is None else ""
+        for keep in _KEEPERS:
+            keep(str(line))
+        return line if self._for_people is None else self._for_people(logger, method, event)
 
 
 def _route_libraries(
