@@ -58,11 +58,12 @@ def command(kind: str, name: str, directory: Path | None) -> None:
     directory = directory or Path(name)
     if directory.exists() and any(directory.iterdir()):
         raise GatewayError(f"{directory} is not empty")
-    for file, text in files_of(kind, name).items():
+    files = files_of(kind, name)
+    for file, text in files.items():
         (directory / file).parent.mkdir(parents=True, exist_ok=True)
         (directory / file).write_text(text, encoding="utf-8")
     config = Template(KINDS[kind].config).substitute(name=name)
-    click.echo(f"Made {directory} with {', '.join(files_of(kind, name))}.")
+    click.echo(f"Made {directory} with {', '.join(files)}.")
     click.echo(f"Install and test it in the gateway's environment:\n\n  cd {directory}\n  pip install -e '.[test]'")
     click.echo(f"  pytest\n\nThen write into gateway.toml:\n\n{_indent(config)}")
 

@@ -30,9 +30,6 @@ from gateway.config.sources import (
 from gateway.errors import SettingsError
 from gateway.safety.private_files import replace_file
 
-MAX_VALUE_CHARS = 20_000
-"""Longest value that is typed for a setting."""
-
 Changes = Mapping[KeyPath, Any]
 """New value by key, as TOML has it; None removes the key or table."""
 

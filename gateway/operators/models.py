@@ -861,11 +861,14 @@ class Stopping(Model):
     managed: bool = Field(description="True: a service manager such as systemd may start it again.")
 
 
+MAX_SETTING_CHARS = 20_000
+
+
 class SettingChange(Model):
     """A new value of a setting that applies while the gateway runs."""
 
     key: str = Field(max_length=200, description="Such as access.direct.")
-    value: str = Field(max_length=20_000, description="As for `tenk config set`; empty: its default.")
+    value: str = Field(max_length=MAX_SETTING_CHARS, description="As for `tenk config set`; empty: its default.")
 
 
 class ModelName(Model):

@@ -97,7 +97,7 @@ class OutboxPart:
     reply_route_of: int | None = None  # the inbox row whose own way to answer it may use
     buttons: tuple[Button, ...] = ()
     buttons_of: str | None = None  # the user whose next words take the buttons away; None: a decision does
-    buttons_until: datetime | None = None  # when they are taken away; None: nobody looks after them
+    buttons_until: datetime | None = None  # when they are taken away; None: they stay
     media: tuple[MediaRef, ...] = ()
     locale: str | None = None  # BCP 47: in which language whoever reads it is told what became of it
 

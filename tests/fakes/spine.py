@@ -1,8 +1,8 @@
 """The gateway's own parts over a real store, between a channel and a model in memory, with kill and restart."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
-from contextlib import suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -65,6 +65,7 @@ from gateway.store.writer import take_news
 from gateway.supervision import Faults, Supervised
 from tests.fakes.chat import FakeChannel, FakeChannels
 from tests.fakes.fresh_database import QuickStore, WatchedEngine, copy_fresh
+from tests.fakes.practice_reader import add_people
 from tests.fakes.strict_transcripts import flaws_in_items
 
 NOON = datetime(2026, 3, 4, 12, 0, tzinfo=UTC)
@@ -435,3 +436,15 @@ class _CurrentModel:
 
     async def aclose(self) -> None:
         pass
+
+
+@asynccontextmanager
+async def practising(directory: Path, **options: Any) -> AsyncIterator[Spine]:
+    """Run the spine of a coach whose people have rows in the store; `options` are those of a `Spine`."""
+    store = await quick_store(directory / "tenk.db")
+    spine = Spine(store, practice=True, **options)
+    await store.commit(lambda connection: add_people(connection, *spine.people.known.values()))
+    await spine.begin()
+    yield spine
+    await spine.kill()
+    await store.aclose()

@@ -11,21 +11,15 @@ from agent.errors import FailureKind
 from agent.ports import ModelFailure
 from channels.messages import Address
 from tests.fakes.chat import FakeChannel
-from tests.fakes.practice_reader import add_people
-from tests.fakes.spine import Spine, quick_store
+from tests.fakes.spine import Spine, practising
 
 OVER = "That offer is outdated, and nothing was changed. Please write it again."
 
 
 @pytest.fixture
 async def here(tmp_path: Path) -> AsyncIterator[Spine]:
-    store = await quick_store(tmp_path / "tenk.db")
-    spine = Spine(store, practice=True)
-    await store.commit(lambda connection: add_people(connection, *spine.people.known.values()))
-    await spine.begin()
-    yield spine
-    await spine.kill()
-    await store.aclose()
+    async with practising(tmp_path) as spine:
+        yield spine
 
 
 async def asked(here: Spine, text: str, **more: str) -> str:
@@ -153,13 +147,8 @@ async def test_a_channel_without_buttons_says_what_to_type(tmp_path: Path) -> No
     class Terminal(FakeChannel):
         close_buttons = None  # type: ignore[assignment]  what a runtime check takes for not there
 
-    store = await quick_store(tmp_path / "tenk.db")
-    here = Spine(store, channel=Terminal(), practice=True)
-    await store.commit(lambda connection: add_people(connection, *here.people.known.values()))
-    await here.begin()
-    await asked(here, "/log 45m guitar")
-    assert "Log 20 min guitar, today: `/log 2026-03-04 20m guitar`" in await asked(here, "/log 20m guitr")
-    assert "What each does: `/help practice`" in await asked(here, "/help")
-    assert () == here.channel.parts[-1].buttons
-    await here.kill()
-    await store.aclose()
+    async with practising(tmp_path, channel=Terminal()) as here:
+        await asked(here, "/log 45m guitar")
+        assert "Log 20 min guitar, today: `/log 2026-03-04 20m guitar`" in await asked(here, "/log 20m guitr")
+        assert "What each does: `/help practice`" in await asked(here, "/help")
+        assert () == here.channel.parts[-1].buttons

@@ -13,8 +13,7 @@ from gateway.ops.scheduler import PEOPLES, take_due
 from gateway.store.engine import Store
 from gateway.store.people import set_timezone
 from gateway.store.tables.people import users
-from tests.fakes.practice_reader import add_people
-from tests.fakes.spine import Spine, quick_store
+from tests.fakes.spine import Spine, practising
 
 ANA = "p1"
 SEVEN = datetime(2026, 3, 4, 19, 0, tzinfo=UTC)
@@ -22,13 +21,8 @@ SEVEN = datetime(2026, 3, 4, 19, 0, tzinfo=UTC)
 
 @pytest.fixture
 async def here(tmp_path: Path) -> AsyncIterator[Spine]:
-    store = await quick_store(tmp_path / "tenk.db")
-    spine = Spine(store, practice=True)
-    await store.commit(lambda connection: add_people(connection, *spine.people.known.values()))
-    await spine.begin()
-    yield spine
-    await spine.kill()
-    await store.aclose()
+    async with practising(tmp_path) as spine:
+        yield spine
 
 
 async def look(here: Spine, at: datetime | None = None, *, times: int = 1) -> list[str]:
