@@ -13,6 +13,7 @@ import click
 from channels.slack.manifest import build_manifest
 from gateway.agent_models import price_sentences
 from gateway.cli.root import config_option
+from gateway.cli.writing import write_draft
 from gateway.command_line import of_process
 from gateway.command_set import check_commands, describe_slack_app
 from gateway.config.editing import draft, draft_of_texts
@@ -103,7 +104,7 @@ def set_(pairs: tuple[str, ...], config_path: Path | None) -> None:
         hidden = sys.stdin.isatty()
         values.append(click.prompt(keys[-1], hide_input=True) if hidden else sys.stdin.readline().rstrip("\n"))
     made = draft_of_texts(config_path, os.environ, dict(zip(texts, values, strict=True)))
-    files = [str(file) for file in made.write()]
+    files = write_draft(made)
     named = " and ".join((", ".join(keys[:-1]), keys[-1])) if keys[1:] else keys[0]
     verb, has = ("are", "have these values") if keys[1:] else ("is", "has this value")
     click.echo(f"{named} {verb} set in {' and '.join(files)}." if files else f"{named} already {has}.")
@@ -124,7 +125,7 @@ def unset(key: str, config_path: Path | None) -> None:
     os.umask(0o077)
     path = _path_of(key)
     made = draft(config_path, os.environ, {path: None})
-    files = [str(file) for file in made.write()]
+    files = write_draft(made)
     click.echo(f"{key} is removed from {', '.join(files)}." if files else f"{key} was not set in any file.")
     if path in made.after.environment:
         click.echo(f"But the environment variable {made.after.environment[path][0]} still sets it.")

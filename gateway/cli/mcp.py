@@ -16,6 +16,7 @@ from gateway.cli.mcp_serve import serve_stdio
 from gateway.cli.prepare import prepare
 from gateway.cli.root import config_option
 from gateway.cli.tables import Columns, json_option, print_rows
+from gateway.cli.writing import write_draft
 from gateway.command_line import of_process
 from gateway.config.editing import draft
 from gateway.config.settings import Settings
@@ -114,7 +115,7 @@ def add(
             changes[*table, "args"] = rest
     changes |= {(*table, "headers", header): _ask(header) for header in headers}
     changes |= {(*table, "env", variable): _ask(variable) for variable in env}
-    files = [str(file) for file in draft(config_path, os.environ, changes).write()]
+    files = write_draft(draft(config_path, os.environ, changes))
     click.echo(f"The server {name} is written into {', '.join(files)}.")
     tenk = of_process()
     click.echo(f"`{tenk.command('mcp', 'test', name)}` tries it, `{tenk.command('reload')}` connects it.")
@@ -140,7 +141,7 @@ def remove(name: str, config_path: Path | None) -> None:
     """Remove the server NAME from the configuration, with its headers and environment variables."""
     os.umask(0o077)
     _find(prepare(config_path), name)
-    files = [str(file) for file in draft(config_path, os.environ, {_table_of(name): None}).write()]
+    files = write_draft(draft(config_path, os.environ, {_table_of(name): None}))
     click.echo(f"The server {name} is removed from {', '.join(files)}.")
     click.echo(f"`{of_process().command('reload')}` disconnects it.")
 

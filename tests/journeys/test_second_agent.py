@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 from agent.config import ModelConfig
 from agent.hooks.points import HookConfig
@@ -15,6 +16,7 @@ from agent.models.select import UnknownModel, build_model
 from channels.simulators.discord.server import DiscordSimulator
 from channels.simulators.slack.server import SlackSimulator
 from channels.simulators.telegram.server import TelegramSimulator
+from gateway.cli.root import root
 from gateway.command_set import check_commands
 from gateway.config.settings import load, read_sources
 from gateway.errors import SettingsError
@@ -115,6 +117,12 @@ class TestByName:
             check_names(load(config, {}), read_sources(config, {}))
         given = {"OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}
         check_names(load(config, given), read_sources(config, given))
+        config.write_text(f'{config.read_text()}[model]\nname = "openai:x"\nbase_url = "http://127.0.0.1:9/v1"\n')
+        before = config.read_text()
+        for words in (("set", "model.name", "offline"), ("unset", "model")):
+            done = CliRunner().invoke(root, ["config", *words, "--config", str(config)], env={"TENK_HOME": None})
+            assert "the agent pantry has no rules to answer by" in str(done.exception)
+            assert before == config.read_text()
 
     def test_a_tool_of_others_is_one_more(self):
         assert ["smell"] == [tool.name for tool in load_tools(("kitchen",))]
