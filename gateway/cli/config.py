@@ -78,8 +78,14 @@ def check(config_path: Path | None) -> None:
 @command.command("show")
 @config_option
 def show(config_path: Path | None) -> None:
-    """Print every key with its value and where that comes from. Secrets are masked."""
+    """Print every key with its value and where that comes from. Secrets are masked.
+
+    Reads the files and the environment of this shell. A running gateway may have others in force: its console shows
+    them on the page Configuration.
+    """
     settings = load(config_path, os.environ)
+    click.echo("# From the files and the environment of this shell. A running gateway shows what it has in force in")
+    click.echo(f"# its console, on the page Configuration: {of_process().command('console')}\n")
     settings = in_force(settings, load_product(settings.agent.product))
     for line in lines_of(settings, read_sources(config_path, os.environ)):
         click.echo(line)
