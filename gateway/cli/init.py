@@ -26,6 +26,7 @@ from gateway.config.sources import KeyPath
 from gateway.errors import GatewayError, SettingsError
 from gateway.ops.doctor import check_models
 from gateway.ops.home_check import check_disk
+from gateway.ops.lock import LOCK_NAME, why_silent
 from gateway.safety.private_files import check_home
 from gateway.safety.redaction import Redactor
 
@@ -355,17 +356,20 @@ def _write(made: Draft, *, replace: bool) -> None:
         raise GatewayError(f"{disk.words}; {disk.to_do}. Nothing was written.")
     for path in made.write():
         click.echo(f"Wrote {path}.")
-    click.echo(f"\n{_next_steps(made.settings)}")
+    runs = (made.settings.home / LOCK_NAME).exists() and bool(why_silent(made.settings.home))
+    click.echo(f"\n{_next_steps(made.settings, runs=runs)}")
 
 
-def _next_steps(settings: Settings) -> str:
-    """Return what to type next, and no more."""
+def _next_steps(settings: Settings, *, runs: bool) -> str:
+    """Return what to type next, and no more; a gateway that `runs` is reloaded."""
     tenk = of_process()
-    lines = ["Next, type:", f"  {tenk.command('run')}"]
+    lines = ["Next, type:", f"  {tenk.command('reload' if runs else 'run')}"]
+    if runs:
+        lines += ["The running gateway applies this, or says that it needs a restart."]
     if any(settings.channels.accounts()):
         lines += ["Then write to your bot. It answers with a code; type in another terminal:"]
         lines += [f"  {tenk.command('pairing', 'approve', 'CODE')}", "The first person approved is the owner."]
-    else:
+    elif not runs:
         lines += ["Open the link that it prints: whoever opens it first is the owner."]
     return "\n".join([*lines, f"If something does not work, `{tenk.command('doctor')}` says why."])
 

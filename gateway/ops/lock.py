@@ -10,6 +10,9 @@ from typing import Self
 from gateway.errors import AlreadyRunning, GatewayError
 from gateway.safety.private_files import check_home
 
+LOCK_NAME = "lock"
+"""Name of the file in the home that a gateway locks."""
+
 PAUSE_S = 0.05
 
 
@@ -79,7 +82,7 @@ class HomeLock:
     def _open(self) -> int:
         try:
             self._home.mkdir(parents=True, exist_ok=True, mode=0o700)
-            return os.open(self._home / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+            return os.open(self._home / LOCK_NAME, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
         except OSError as error:
             raise GatewayError(
                 f"the home {self._home} cannot be used ({error.strerror}); "

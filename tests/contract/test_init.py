@@ -16,6 +16,7 @@ from channels.simulators.telegram.server import TOKEN, TelegramSimulator
 from gateway.cli.config import ABILITIES
 from gateway.cli.root import root
 from gateway.command_line import of_process
+from gateway.ops.lock import HomeLock
 from tests.fakes.fork_server import ForkServer
 
 
@@ -160,7 +161,10 @@ async def test_options_name_the_bot_and_a_dead_server_is_the_only_thing_said(her
     keyed = ("--no-check", "--model", "openai:x", "--config", "keyed.toml")
     assert 0 == (await tenk("init", *keyed, OPENAI_API_KEY="sk-1")).exit_code
     assert {"api_key": "sk-1"} == tomllib.loads((here / "secrets.toml").read_text())["model"]
-    assert 0 == (await tenk("init", *own)).exit_code
+    with HomeLock(here / "var"):
+        beside = await tenk("init", *own)
+    reload = "Next, type:\n  tenk reload\nThe running gateway applies this, or says that it needs a restart.\n"
+    assert (0, True) == (beside.exit_code, reload in beside.output.replace(of_process().command(), "tenk"))
     shown = (await tenk("config", "show")).output
     assert all(line in shown for line in ('title = "Ada"', 'language = "es"', 'timezone = "Europe/Madrid"'))
     checked = (await tenk("config", "check")).output
