@@ -74,6 +74,7 @@ def test_config_show_masks_secrets_and_names_sources(tmp_path: Path) -> None:
     assert 0 == done.returncode
     assert 'token = "********"  # TELEGRAM_BOT_TOKEN' in done.stdout
     assert 'listen = "127.0.0.1:9"  # TENK_HTTP' in done.stdout
+    assert done.stdout.startswith("# From the files and the environment of this shell. A running gateway shows ")
     assert "[channels.telegram.main]" in done.stdout
     assert TOKEN not in done.stdout + done.stderr
 
@@ -92,8 +93,9 @@ def test_config_show_prints_caps_in_usd_and_unset_takes_one_away(tmp_path: Path)
 
 
 def test_pairing_works_without_a_running_gateway(tmp_path: Path) -> None:
-    refused = tenk("pairing", "approve", "ABCD2345", home=tmp_path)
+    refused = tenk("pairing", "approve", "Bob", home=tmp_path)
     assert (1, "error: ") == (refused.returncode, refused.stderr.splitlines()[-1][:7])
+    assert "`tenk pairing list` shows the id for `tenk pairing approve --request ID`" in refused.stderr
     assert "Traceback" not in refused.stderr
 
 
