@@ -4,7 +4,7 @@ import contextlib
 import os
 import re
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -36,7 +36,7 @@ Changes = Mapping[KeyPath, Any]
 EMPTIED = "# No settings.\n"
 """Content of a file whose last value was removed: a reload refuses a file without any text as lost."""
 
-_COMMENTED = re.compile(r"#(?=\[|[A-Za-z0-9_\"'-]+\s*=)")
+_COMMENTED = re.compile(r"""#(?=\[|(?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*')\s*=)""")
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +122,12 @@ def draft(
     hidden = {key: value for key, value in changes.items() if value is None or is_secret(model, key)}
     shown = {key: value for key, value in changes.items() if value is None or key not in hidden}
     after = sources_of(_with_all(after_main, shown), _with_all(secrets, hidden), environ)
-    return Draft(before, after, settings_of(after), tuple(changes))
+    settings = settings_of(after)
+    emptied = {key[:-1] for key, value in changes.items() if value is None}
+    shorter = replace(after, file=_without_empty(after.file, emptied), secrets=_without_empty(after.secrets, emptied))
+    if settings_of(shorter) == settings:  # an empty table may mean something: [memory] remembers
+        after = shorter
+    return Draft(before, after, settings, tuple(changes))
 
 
 def draft_of_texts(path: Path | None, environ: Mapping[str, str], texts: Mapping[KeyPath, str]) -> Draft:
@@ -154,16 +159,33 @@ def _as_toml(text: str) -> Any:
 def _with_all(file: ConfigFile, changes: Changes) -> ConfigFile:
     for key, value in changes.items():
         text = without_value(file.text, key) if value is None else with_value(file.text, key, value)
-        if file.text.strip() and not text.strip():
-            text = EMPTIED
-        file = replace(file, text=text, values=tomllib.loads(text))
+        file = _with_text(file, text)
     return file
+
+
+def _with_text(file: ConfigFile, text: str) -> ConfigFile:
+    text = EMPTIED if file.text.strip() and not text.strip() else text
+    return replace(file, text=text, values=tomllib.loads(text))
+
+
+def _without_empty(file: ConfigFile, tables: Collection[KeyPath]) -> ConfigFile:
+    """Return the file without the headers of these tables that nothing stands under, and the empty line before each."""
+    kept: list[str] = []
+    lines = file.text.splitlines(keepends=True)
+    for number, line in enumerate(lines):
+        header = HEADER.match(line)
+        below = next((other for other in lines[number + 1 :] if other.strip()), "[")
+        if not header or key_parts(header[1]) not in tables or not below.startswith("["):
+            kept.append(line)
+        elif kept and not kept[-1].strip():
+            kept.pop()
+    return _with_text(file, "".join(kept))
 
 
 def with_value(text: str, key: KeyPath, value: Any) -> str:
     """Return the TOML text with this value at the key; other values and all comments stay.
 
-    If the key is commented out, as in the example, that line is replaced.
+    If the key is commented out, as in the example, it is written below that line, and so is its table's header.
     """
     wanted = merge(tomllib.loads(text), nest(key, value))
     for candidate in (*_taken_out_of_comment(text, key, value), _by_parser(text, key, value)):
@@ -176,7 +198,10 @@ def with_value(text: str, key: KeyPath, value: Any) -> str:
 
 
 def without_value(text: str, key: KeyPath) -> str:
-    """Return the TOML text without this key or table; other values and comments stay."""
+    """Return the TOML text without this key or table; other values and comments stay.
+
+    A header below its commented copy goes with the table's last key; one with commented keys is commented out.
+    """
     before = tomllib.loads(text)
     if not has_path(before, key):
         return text
@@ -187,7 +212,9 @@ def without_value(text: str, key: KeyPath) -> str:
             break
         after = tomlkit.dumps(document)
     if _is_table(value_at(before, key)):
-        after = _without_headers(after, key)
+        after = _without_headers(_without_copies(after, key), key)
+    elif value_at(tomllib.loads(after), key[:-1]) == {}:
+        after = _without_copies(after, key[:-1])
     if _drop_empty(tomllib.loads(after)) != _drop_empty(_without(before, key)):
         raise SettingsError(f"{'.'.join(key)}: cannot be taken away; remove it from the file by hand")
     return after
@@ -211,16 +238,40 @@ def _is_table(value: object) -> bool:
     return isinstance(value, dict) or (isinstance(value, list) and bool(value) and isinstance(value[0], dict))
 
 
+def _without_copies(text: str, key: KeyPath) -> str:
+    """Return the text without the headers of this table that stand below a commented copy."""
+    lines = text.splitlines(keepends=True)
+    pairs = zip(["", *lines], lines, strict=False)
+    return "".join(line for above, line in pairs if not (_heads(line, key) and above.strip() == f"#{line.strip()}"))
+
+
 def _without_headers(text: str, key: KeyPath) -> str:
-    """Return the text without the headers of this table and the empty line before each."""
+    """Return the text without the headers of this table and the empty line before each.
+
+    A header with commented keys is commented out.
+    """
     kept: list[str] = []
-    for line in text.splitlines(keepends=True):
-        header = HEADER.match(line)
-        if not header or key_parts(header[1])[: len(key)] != key:
+    lines = text.splitlines(keepends=True)
+    for number, line in enumerate(lines):
+        if not _heads(line, key):
             kept.append(line)
+        elif _has_commented_key(lines[number + 1 :]):
+            kept.append(f"#{line}")
         elif kept and not kept[-1].strip():
             kept.pop()
     return "".join(kept)
+
+
+def _heads(line: str, key: KeyPath) -> bool:
+    """Return True if the line is the header of this table, or of one in it."""
+    header = HEADER.match(line)
+    return header is not None and key_parts(header[1])[: len(key)] == key
+
+
+def _has_commented_key(lines: Sequence[str]) -> bool:
+    """Return True if there is a commented key before the next header."""
+    first = next((line for line in lines if HEADER.match(line) or _COMMENTED.match(line)), "")
+    return _COMMENTED.match(first) is not None and not first.startswith("#[")
 
 
 def _without(tree: Tree, key: KeyPath) -> Tree:
@@ -246,20 +297,26 @@ def _by_parser(text: str, key: KeyPath, value: Any) -> str:
 
 
 def _taken_out_of_comment(text: str, key: KeyPath, value: Any) -> Iterator[str]:
-    """Yield the text with the key's commented line activated, and its table's header, if that is a comment too."""
+    """Yield the text with the key below its commented line, and with its table's header, if that is a comment too."""
     lines, header = text.split("\n"), 0
     table: KeyPath = ()
     for number, line in enumerate(lines):
-        bare = _COMMENTED.sub("", line, count=1) if line.startswith("#") else line
+        bare = _uncomment(line)
         if bare.startswith("["):
             table, header = key_parts(bare.partition("]")[0].lstrip("[")), number
             if table == key and value == {}:  # the table itself
                 yield "\n".join([*lines[:number], bare, *lines[number + 1 :]])
-        elif bare is not line and table == key[:-1] and key_parts(bare.partition("=")[0]) == key[-1:]:
+        elif bare != line and table == key[:-1] and key_parts(bare.partition("=")[0]) == key[-1:]:
             changed = [*lines]
-            changed[header] = _COMMENTED.sub("", lines[header], count=1)
-            changed[number] = tomlkit.dumps({key[-1]: value}).rstrip("\n")
+            changed.insert(number + 1, tomlkit.dumps({key[-1]: value}).rstrip("\n"))
+            if table and (active := _uncomment(lines[header])) != lines[header]:
+                changed.insert(header + 1, active)
             yield "\n".join(changed)
+
+
+def _uncomment(line: str) -> str:
+    """Return the line without the # before a key or header."""
+    return _COMMENTED.sub("", line, count=1) if line.startswith("#") else line
 
 
 def _write(old: ConfigFile, new: ConfigFile, *, private: bool) -> None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.config.editing import draft, with_value, without_value
+from gateway.config.editing import EMPTIED, draft, with_value, without_value
 from gateway.config.sources import key_parts
 from gateway.errors import SettingsError
 
@@ -84,10 +84,42 @@ def test_a_key_or_a_table_is_taken_away_and_comments_stay(before: str, key: str,
     assert after == without_value(before, key_parts(key))
 
 
+@pytest.mark.parametrize(
+    ("before", "key", "value"),
+    [
+        ("[a]\n# of b\n#b = 1\n\n[c]\n", "a.b", 2),
+        ("[x]\n\n# of a\n#[a]\n# of b\n#b = 1\n#c = 2\n\n[y]\n", "a.b", 2),
+        ("[x]\n\n# of a\n#[a]\n# of b\n#b = 1\n\n[y]\n", "a", {}),
+        ("[x]\n\n# of a\n[a]\n\n# of b\n#b = 1\n", "a.b", 2),
+    ],
+)
+def test_a_key_that_is_set_and_unset_leaves_the_file_as_it_was(before: str, key: str, value: object) -> None:
+    path = key_parts(key)
+    once = with_value(before, path, value)
+    assert before != once
+    assert before == without_value(once, path)
+    assert before == without_value(with_value(once, path, value), path)
+
+
+def test_a_table_that_is_taken_away_stays_as_an_example() -> None:
+    before = "[x]\nk = 1\n\n#[a]\n# of b\n#b = 1\n"
+    with_key = with_value(with_value(before, ("a",), {}), ("a", "b"), 2)
+    assert before.replace("#[a]", "[a]") == without_value(with_key, ("a", "b"))
+    assert before == without_value(with_key, ("a",))
+
+
+def test_a_table_that_was_not_there_goes_again_if_it_means_nothing(tmp_path: Path) -> None:
+    path = files(tmp_path, "# mine\n[gateway]\nlanguage = 'es'\n")
+    for key in (("sessions", "max_turns"), ("memory", "recall_s")):
+        draft(path, {}, {key: 7}).write()
+        draft(path, {}, {key: None}).write()
+    assert "# mine\n[gateway]\nlanguage = 'es'\n\n[memory]\n" == path.read_text()
+
+
 def test_a_secret_is_taken_out_of_its_file(tmp_path: Path) -> None:
     path = files(tmp_path, "", '[model]\napi_key = "sk-1"\n')
     draft(path, {}, {("model", "api_key"): None}).write()
-    assert "[model]\n" == (tmp_path / "secrets.toml").read_text()
+    assert EMPTIED == (tmp_path / "secrets.toml").read_text()
     path = files(tmp_path, "[model]\nname = 'openai:x'\nbase_url = 'http://127.0.0.1:9/v1'\n", "")
     with pytest.raises(SettingsError, match=r"model\.api_key"):
         draft(path, {}, {("model", "base_url"): None})
