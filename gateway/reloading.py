@@ -15,8 +15,9 @@ from channels.messages import DEFAULT_TENANT
 from gateway.accounts import ConfiguredAccounts
 from gateway.chores import Chores, bring_up_tables
 from gateway.config.editing import ConfigFiles
+from gateway.config.listing import shown_settings
 from gateway.config.settings import Settings
-from gateway.config.sources import KeyPath, key_of
+from gateway.config.sources import KeyPath, Sources, key_of
 from gateway.delivery.owner_notices import OwnerNotices
 from gateway.errors import GatewayError
 from gateway.operators.models import Reloaded
@@ -88,6 +89,12 @@ def waits_for_start(key: KeyPath) -> bool:
     return not any(key[: len(live)] == live for live in LIVE) or any(
         key[: len(waiting)] == waiting for waiting in NEXT_START
     )
+
+
+def _defaults(settings: Settings, sources: Sources, keys: Collection[KeyPath]) -> dict[str, str]:
+    """Return the values of those keys that no source sets, as an operator reads them."""
+    values = {shown.key: shown.value for shown in shown_settings(settings)}
+    return {".".join(key): values.get(key) or "not set" for key in keys if not sources.sets(key)}
 
 
 class TenantChange:
@@ -237,11 +244,15 @@ class Reloader:
 
     async def _reload(self) -> Reloaded:
         settings = await run_in_thread(self._read)
+        sources = None if self._files is None else await run_in_thread(self._files.sources)
         now = [key for key in changed_keys(self._settings, settings) if not waits_for_start(key)]
         agents = await self._apply(settings, frozenset(key[0] for key in now))
         self._settings, self._breakage = settings, ""
         later = [key for key in changed_keys(self._begun, settings) if waits_for_start(key)]
-        answer = Reloaded(in_force=(*map(".".join, now), *agents), next_start=tuple(map(".".join, later)))
+        defaults = {} if sources is None else _defaults(settings, sources, (*now, *later))
+        answer = Reloaded(
+            in_force=(*map(".".join, now), *agents), next_start=tuple(map(".".join, later)), defaults=defaults
+        )
         log.info("configuration_reloaded", **answer.model_dump())
         return answer
 

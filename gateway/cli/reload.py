@@ -29,7 +29,8 @@ def command(config_path: Path | None) -> None:
 
 
 def lines_of(answer: Any) -> list[str]:
-    """Return which changed keys are in force and which wait for the next start."""
-    now, later = ", ".join(answer["in_force"]), ", ".join(answer["next_start"])
+    """Return which changed keys are in force and which wait for the next start, with the defaults that apply again."""
+    back = {key: f"{key} (back at its default: {value})" for key, value in answer["defaults"].items()}
+    now, later = (", ".join(back.get(key, key) for key in answer[keys]) for keys in ("in_force", "next_start"))
     lines = [f"Now in force: {now}." if now else "Nothing changed that a reload can apply."]
     return [*lines, f"After the next start: {later}."] if later else lines

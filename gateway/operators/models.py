@@ -845,6 +845,7 @@ class Reloaded(Model):
 
     in_force: tuple[str, ...]
     next_start: tuple[str, ...]
+    defaults: dict[str, str] = Field(description="Values of those that no file and no variable sets any more.")
 
 
 class PauseChange(Model):

@@ -121,7 +121,7 @@ async def test_an_agent_has_its_own_tools_and_a_reload_takes_up_its_file(tmp_pat
         await ask(here, ANA, "one")
         assert ["log_practice"] == [tool["function"]["name"] for tool in here.model.requests[-1].body["tools"]]
         write_agents(tmp_path, finder=FINDER.replace("[log_practice]", "[]").replace("the finder", "the host"))
-        assert {"in_force": ["agents.finder"], "next_start": []} == await here.operator("POST /v1/reload")
+        assert ["agents.finder"] == (await here.operator("POST /v1/reload"))["in_force"]
         name, heard = await ask(here, ANA, "two")
         assert ("host", ["one", "two"]) == (name, heard)
         assert not here.model.requests[-1].body.get("tools")

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from gateway.cli.reload import lines_of
 from gateway.errors import GatewayError
 from gateway.testing.model import Reply
 from tests.journeys.house import CONFIG, TOKEN, House, house, slow
@@ -38,7 +39,11 @@ async def test_who_is_let_in_and_who_answers_change_at_once(tmp_path: Path) -> N
         await here.told(2, "Let us wait.")
         system = [str(request.body["messages"][0]["content"]) for request in here.model.requests]
         assert [False, True] == ["You are Ada" in text for text in system]
-        assert {"in_force": [], "next_start": ["sessions.max_turns"]} == await here.operator("POST /v1/reload")
+        write(tmp_path, TWO_LISTED + ADA + "[sessions]\nmax_turns = 9\n")
+        assert [
+            "Now in force: agent.max_steps (back at its default: 5).",
+            "After the next start: sessions.max_turns.",
+        ] == lines_of(await here.operator("POST /v1/reload"))
 
 
 async def test_a_broken_file_leaves_what_is_in_force_and_owners_are_told(tmp_path: Path) -> None:

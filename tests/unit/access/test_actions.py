@@ -68,7 +68,7 @@ class WithSettings(DetachedProcess):
     """A process whose settings can be changed."""
 
     async def change_setting(self, key: str, _text: str) -> Reloaded:
-        return Reloaded(in_force=(key,), next_start=())
+        return Reloaded(in_force=(key,), next_start=(), defaults={})
 
 
 class World:

@@ -88,6 +88,7 @@ def test_a_key_or_a_table_is_taken_away_and_comments_stay(before: str, key: str,
     ("before", "key", "value"),
     [
         ("[a]\n# of b\n#b = 1\n\n[c]\n", "a.b", 2),
+        ('[a]\n#"x:y" = 1\n# end\n', 'a."x:y"', 2),
         ("[x]\n\n# of a\n#[a]\n# of b\n#b = 1\n#c = 2\n\n[y]\n", "a.b", 2),
         ("[x]\n\n# of a\n#[a]\n# of b\n#b = 1\n\n[y]\n", "a", {}),
         ("[x]\n\n# of a\n[a]\n\n# of b\n#b = 1\n", "a.b", 2),
