@@ -132,6 +132,10 @@ def _load(point: EntryPoint) -> type:
     except ModuleNotFoundError as error:
         if error.name is not None and error.name.split(".")[0] == "channels":
             raise
+        if error.name == point.module.partition(".")[0]:  # a path of `pip install -e` is read when Python starts
+            raise ChannelNotInstalled(
+                f"channel {point.name!r} is installed, but this process cannot import {error.name}: restart the gateway"
+            ) from error
         raise ChannelNotInstalled(f"channel {point.name!r} needs {error.name}, which is not installed") from error
     if not isinstance(loaded, type):
         raise TypeError(f"entry point {point.name!r} of {GROUP} names no class")

@@ -66,7 +66,10 @@ def cause_shown(cause: str) -> str:
 
 @click.command("trace")
 @click.argument("person")
-@click.option("--at", help='Time in the person\'s zone: "yesterday 10:00", "10am", "2026-11-22 10:00", "3 h ago".')
+@click.option(
+    "--at",
+    help='Day or time in the person\'s zone: "yesterday", "yesterday 10:00", "10am", "2026-11-22 10:00", "3 h ago".',
+)
 @click.option(
     "--count",
     type=click.IntRange(1, 20),
@@ -88,8 +91,14 @@ def trace_lines(found: dict[str, Any]) -> Iterator[str]:
     yield f"{known_as(who)}, {who['role']}. Times are {who['timezone']}."
     if not found["messages"]:
         yield "They have sent no message, or it was deleted since."
-    elif not found["near"]:
-        yield "No message of theirs arrived within 15 minutes of that time. The nearest:"
+    elif found["since"]:
+        span = f"{minute(found['since'])} to {minute(found['until'])}"
+        if not found["near"]:
+            yield f"{span}: no message of theirs. The nearest:"
+        elif found["more"]:
+            yield f"{span}, the last {len(found['messages'])} messages:"
+        else:
+            yield f"{span}:"
     for message in found["messages"]:
         at = second(message["at"])
         yield f"\n{at}  {message['kind']} in {message['account']} {printable(message['chat'])}, row {message['row']}"

@@ -498,7 +498,7 @@ class TraceQuery(Model):
     """A person's messages to trace: near a time, or the last ones."""
 
     who: Who
-    at: str | None = Field(default=None, max_length=64, description='In their time: "yesterday 10:00", "3 h ago".')
+    at: str | None = Field(default=None, max_length=64, description='In their time: "yesterday", "yesterday 10:00", "3 h ago".')
     count: int = Field(default=3, ge=1, le=20)
 
 
@@ -530,8 +530,10 @@ class Trace(Model):
     """The trace of a person's messages, oldest first."""
 
     person: TracedPerson
-    at: Moment | None
-    near: bool = Field(description="Whether one of them is near the instant that was asked for.")
+    since: Moment | None = Field(description="Start of the time that was asked for, in the person's zone.")
+    until: Moment | None
+    near: bool = Field(description="Whether they are of that time; if not, they are the nearest.")
+    more: bool = Field(description="Whether that time has earlier ones, too.")
     messages: tuple[TracedMessage, ...]
 
 

@@ -15,29 +15,38 @@ from gateway.store.tenancy import whose_rows
 from gateway.store.timeline import Hop, hops
 
 NEAR = timedelta(minutes=15)
-"""Largest distance of a message from the time that an operator names."""
+"""Largest distance of a message from the time of day that an operator names."""
 
 MOST_MESSAGES = 20
+DAY = timedelta(days=1)
 FIRST_YEAR, LAST_YEAR = 1900, 9000  # well inside the range of datetime
 
 
 def trace_person(connection: Connection, wanted: TraceQuery, now: datetime) -> Trace:
-    """Return the messages of a person around an instant, or their last ones.
+    """Return the messages of a person in a span of time, or their last ones.
 
     Raises:
-        OperationRefused: no such person, more than one, or an instant that cannot be read.
+        OperationRefused: no such person, more than one, or a time that cannot be read.
     """
     person = find_one(wanted.who, map(of_sender, reports.known_senders(connection, whose_rows())), by_part=True)
     zone = zone_of(person.timezone)
-    instant = None if wanted.at is None else instant_of(wanted.at, now, zone)
-    rows = _rows(connection, person, instant, wanted.count)
+    if wanted.at is None:
+        span, rows = None, reports.messages_of(connection, whose_rows(), person, wanted.count)
+    else:
+        span = since, until = span_of(wanted.at, now, zone)
+        rows = reports.messages_of(connection, whose_rows(), person, MOST_MESSAGES + 1, since=since, until=until)
+    is_near = span is None or bool(rows)
+    if span is not None and not rows:
+        rows = _nearest(connection, person, *span)
     return Trace(
         person=TracedPerson(
             user=person.user_id, name=person.name, role=person.role, senders=person.senders, timezone=person.timezone
         ),
-        at=instant,
-        near=instant is None or any(abs(row.admitted_at - instant) <= NEAR for row in rows),
-        messages=tuple(_trace_row(connection, row, now, zone) for row in rows),
+        since=span and span[0].astimezone(zone),
+        until=span and span[1].astimezone(zone),
+        near=is_near,
+        more=len(rows) > MOST_MESSAGES,
+        messages=tuple(_trace_row(connection, row, now, zone) for row in rows[:MOST_MESSAGES][::-1]),
     )
 
 
@@ -48,45 +57,51 @@ _DAY_AND_TIME = re.compile(
 _UNITS = {"m": "minutes", "h": "hours", "d": "days"}
 
 
-def instant_of(text: str, now: datetime, zone: tzinfo) -> datetime:
-    """Parse a time in this zone: "yesterday 10:00", "10am", "2026-11-22 10:00", "3 h ago".
+def span_of(text: str, now: datetime, zone: tzinfo) -> tuple[datetime, datetime]:
+    """Parse a time in this zone: "yesterday 10:00", "10am", "2026-11-22 10:00", "3 h ago"; or a day: "yesterday".
+
+    Return the whole day; or the time with a margin of `NEAR` on both sides.
 
     Raises:
         OperationRefused: the text is no time.
     """
     wanted = " ".join(text.casefold().split())
+    today = now.astimezone(zone).date()
     if ago := _AGO.fullmatch(wanted):
-        return now - timedelta(**{_UNITS[ago[2][0]]: int(ago[1])})
+        unit = _UNITS[ago[2][0]]
+        if unit != "days":
+            return _around(now - timedelta(**{unit: int(ago[1])}))
+        wanted = (today - int(ago[1]) * DAY).isoformat()
     found = _DAY_AND_TIME.fullmatch(wanted.removesuffix("z").strip() if wanted[:4].isdigit() else wanted)
     try:
         if found is None or not any(found.groups()):
             raise ValueError(text)
         day, hour, minute, half = found.groups()
-        today = now.astimezone(zone).date()
-        date = {None: today, "today": today, "yesterday": today - timedelta(days=1)}.get(day)
+        date = {None: today, "today": today, "yesterday": today - DAY}.get(day)
         date = datetime.fromisoformat(day).date() if date is None else date
-        hours = 12 if hour is None else int(hour) % 12 + 12 * (half == "pm") if half else int(hour)
-        instant = datetime.combine(date, time(hours, int(minute or 0)), zone)
-        if not FIRST_YEAR <= instant.year <= LAST_YEAR:
+        if not FIRST_YEAR <= date.year <= LAST_YEAR:
             raise ValueError(text)
-        return instant.astimezone(UTC)
+        if hour is None:
+            return datetime.combine(date, time(), zone), datetime.combine(date + DAY, time(), zone)
+        hours = int(hour) % 12 + 12 * (half == "pm") if half else int(hour)
+        return _around(datetime.combine(date, time(hours, int(minute or 0)), zone))
     except ValueError:
         raise OperationRefused(
-            f'{text!r} is not a time; write "yesterday 10:00", "10:00", "2026-11-22 10:00" or "3 h ago"'
+            f'{text!r} is not a time; write "yesterday", "yesterday 10:00", "10:00", "2026-11-22 10:00" or "3 h ago"'
         ) from None
 
 
-def _rows(connection: Connection, person: KnownSender, instant: datetime | None, count: int) -> list[reports.InboxLine]:
-    """Return the person's messages near the instant, oldest first; if there are none, the nearest on either side."""
-    if instant is None:
-        return reports.messages_of(connection, whose_rows(), person, count)[::-1]
-    behind, before = instant + NEAR, instant - NEAR
-    near = reports.messages_of(connection, whose_rows(), person, MOST_MESSAGES, since=before, until=behind)
-    if near:
-        return near[::-1]
-    earlier = reports.messages_of(connection, whose_rows(), person, 1, until=before)
-    later = reports.messages_of(connection, whose_rows(), person, 1, since=behind, oldest=True)
-    return [*earlier, *later]
+def _around(instant: datetime) -> tuple[datetime, datetime]:
+    return instant.astimezone(UTC) - NEAR, instant.astimezone(UTC) + NEAR
+
+
+def _nearest(
+    connection: Connection, person: KnownSender, since: datetime, until: datetime
+) -> list[reports.InboxLine]:
+    """Return the person's nearest message on either side of a span, newest first."""
+    earlier = reports.messages_of(connection, whose_rows(), person, 1, until=since)
+    later = reports.messages_of(connection, whose_rows(), person, 1, since=until, oldest=True)
+    return [*later, *earlier]
 
 
 def _trace_row(connection: Connection, row: reports.InboxLine, now: datetime, zone: tzinfo) -> TracedMessage:

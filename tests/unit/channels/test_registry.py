@@ -52,6 +52,7 @@ def offered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         "[tenk.channels]\n"
         "telegramtoo = channels.telegram.adapter:TelegramChannel\n"
         "lacking = adapter_that_lacks:Channel\n"
+        "editable = module_of_a_path_not_read:Channel\n"
         "noclass = channels.telegram.limits:TELEGRAM_LIMITS\n"
         "older = adapter_of_before:Channel\n" + "".join(f"{name} = small_adapters:{name.title()}\n" for name in SMALL)
     )
@@ -80,6 +81,12 @@ def test_channel_is_loaded_by_name():
 def test_missing_sdk_is_explained():
     with pytest.raises(ChannelNotInstalled, match="'lacking' needs an_sdk_nobody_has, which is not installed"):
         load_channel("lacking")
+
+
+@pytest.mark.usefixtures("offered")
+def test_a_channel_that_was_installed_beside_a_running_gateway_asks_for_a_restart():
+    with pytest.raises(ChannelNotInstalled, match="'editable' is installed, but .* module_of_a_path_not_read: restart"):
+        load_channel("editable")
 
 
 @pytest.mark.usefixtures("offered")

@@ -1,15 +1,16 @@
 """The trace of a message in words: person, time, decision, delivery."""
 
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
 
+from gateway.cli.messages import trace_lines
 from gateway.errors import GatewayError
 from gateway.operators.finding import find_one, of_sender
 from gateway.operators.models import TraceQuery
-from gateway.operators.tracing import decision_text, delivery_texts, instant_of, trace_person
+from gateway.operators.tracing import decision_text, delivery_texts, span_of, trace_person
 from gateway.store import inbox, people, reports
 from gateway.store.inbox import NewRow, Outcome
 from gateway.store.people import Newcomer
@@ -78,32 +79,34 @@ def test_no_match_and_several_matches_are_refused_with_a_list(who: str, words: s
 
 
 @pytest.mark.parametrize(
-    ("text", "expected"),
+    ("text", "since", "until"),
     [
-        ("yesterday 10:00", "2026-03-01T09:00:00+00:00"),
-        ("Yesterday at 10 am", "2026-03-01T09:00:00+00:00"),
-        ("12am", "2026-03-01T23:00:00+00:00"),
-        ("10:30 pm", "2026-03-02T21:30:00+00:00"),
-        ("10", "2026-03-02T09:00:00+00:00"),
-        ("2026-02-20 08:15:30", "2026-02-20T07:15:00+00:00"),
-        ("2026-02-20t08:15", "2026-02-20T07:15:00+00:00"),
-        ("yesterday", "2026-03-01T11:00:00+00:00"),
-        ("90 min ago", "2026-03-02T10:30:00+00:00"),
-        ("3 h ago", "2026-03-02T09:00:00+00:00"),
-        ("2 days ago", "2026-02-28T12:00:00+00:00"),
+        ("yesterday 10:00", "2026-03-01T08:45:00+00:00", "2026-03-01T09:15:00+00:00"),
+        ("Yesterday at 10 am", "2026-03-01T08:45:00+00:00", "2026-03-01T09:15:00+00:00"),
+        ("12am", "2026-03-01T22:45:00+00:00", "2026-03-01T23:15:00+00:00"),
+        ("10:30 pm", "2026-03-02T21:15:00+00:00", "2026-03-02T21:45:00+00:00"),
+        ("10", "2026-03-02T08:45:00+00:00", "2026-03-02T09:15:00+00:00"),
+        ("2026-02-20 08:15:30", "2026-02-20T07:00:00+00:00", "2026-02-20T07:30:00+00:00"),
+        ("2026-02-20t08:15", "2026-02-20T07:00:00+00:00", "2026-02-20T07:30:00+00:00"),
+        ("90 min ago", "2026-03-02T10:15:00+00:00", "2026-03-02T10:45:00+00:00"),
+        ("3 h ago", "2026-03-02T08:45:00+00:00", "2026-03-02T09:15:00+00:00"),
+        ("today", "2026-03-01T23:00:00+00:00", "2026-03-02T23:00:00+00:00"),
+        ("yesterday", "2026-02-28T23:00:00+00:00", "2026-03-01T23:00:00+00:00"),
+        ("2 days ago", "2026-02-27T23:00:00+00:00", "2026-02-28T23:00:00+00:00"),
+        ("2026-10-25", "2026-10-24T22:00:00+00:00", "2026-10-25T23:00:00+00:00"),
     ],
 )
-def test_an_instant_is_read_in_their_zone(text: str, expected: str) -> None:
-    assert expected == instant_of(text, NOON, MADRID).isoformat()
+def test_a_day_is_read_whole_and_a_time_with_a_margin_in_their_zone(text: str, since: str, until: str) -> None:
+    assert (since, until) == tuple(end.astimezone(UTC).isoformat() for end in span_of(text, NOON, MADRID))
 
 
 @pytest.mark.parametrize(
     "text",
-    ["", "soon", "25:00", "10:61", "2026-13-01", "9999999 h ago", "12:00 12:00", "²", "9999-12-31 23:59", "0001-01-01"],
+    ["", "soon", "25:00", "10:61", "2026-13-01", "9999999 h ago", "12:00 12:00", "²", "9999-12-31", "0001-01-01"],
 )
 def test_what_is_no_time_is_told_with_what_is(text: str) -> None:
-    with pytest.raises(GatewayError, match='is not a time; write "yesterday 10:00"'):
-        instant_of(text, NOON, MADRID)
+    with pytest.raises(GatewayError, match='is not a time; write "yesterday"'):
+        span_of(text, NOON, MADRID)
 
 
 def hop(name: str, **facts: str) -> Hop:
@@ -182,6 +185,25 @@ def test_messages_are_found_around_an_instant_or_nearest_to_it() -> None:
         assert ([3, 5], False) == rows("12:35")
         assert ([5], False) == rows("15:00")
         assert ([1], False) == rows("yesterday")
+        assert ([1, 3, 5], True) == rows("today")
+
+
+def test_the_time_that_was_looked_at_is_said() -> None:
+    with database() as connection:
+        newcomer = Newcomer("default", "telegram:42", "telegram:main", "Ana", "member", "cli")
+        person = people.enrol(connection, newcomer, NOON)
+
+        def said(at: str | None) -> str:
+            found = trace_person(connection, TraceQuery(who="ana", at=at), NOON)
+            return "\n".join(trace_lines(found.model_dump(mode="json")))
+
+        assert " to 2026" not in said(None)
+        for number in range(21):
+            event = replace(message(), event_id=f"msg:{number}")
+            inbox.admit(connection, NewRow(event, person.user_id, "key"), NOON - timedelta(minutes=60 - number))
+        assert "2026-03-01 00:00 to 2026-03-02 00:00: no message of theirs. The nearest:" in said("yesterday")
+        assert "2026-03-02 10:50 to 2026-03-02 11:20:\n" in said("11:05")
+        assert "2026-03-02 00:00 to 2026-03-03 00:00, the last 20 messages:\n" in said("today")
 
 
 def test_the_first_row_of_an_instant_is_found_among_gaps() -> None:
