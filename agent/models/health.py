@@ -40,6 +40,10 @@ Keep = Callable[[str, Gate, Cooldown | None], None]
 """Called with each change of a registered model: model, reason, and the cooldown or None if it ended. Never raises."""
 
 
+READY = "ready"
+"""State of a registered model that does not cool down; it may not have been asked yet."""
+
+
 class HealthBoard:
     """Cooldowns and open circuits of all models of one agent."""
 
@@ -108,7 +112,7 @@ class HealthBoard:
             if name == model and cooldown.until > self._clock()
         ]
         if not active:
-            return "ready"
+            return READY
         last = max(active, key=lambda cooldown: cooldown.until)
         key_name = KEY_NAMES.get(model.partition(":")[0]) if last.why is FailureKind.AUTH else None
         look = f"; look at {key_name}" if key_name else ""

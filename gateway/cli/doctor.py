@@ -3,13 +3,15 @@
 import asyncio
 import os
 import sys
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Mapping
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import click
 
+from channels.base import ChannelState
 from channels.chat.probing import Asker, Finding, NoAnswer, load_probe
 from channels.messages import DEFAULT_TENANT
 from gateway.agent_models import price_sentences
@@ -35,6 +37,7 @@ from gateway.ops.home_check import (
     check_socket,
 )
 from gateway.ops.model_servers import links_of
+from gateway.ops.status import NOT_ASKED, is_asked
 from gateway.product import check_names
 from gateway.safety.private_files import LaxFile
 from gateway.safety.redaction import escape_controls
@@ -110,7 +113,8 @@ async def _findings(config_path: Path | None, *, mends: bool, local: bool) -> As
     except (SettingsError, LaxFile) as error:
         yield Finding("configuration", str(error), "correct it, then run the doctor again")
         return
-    for finding in _local_findings(settings, config_path or DEFAULT_FILE):
+    status = await _read_status(settings.control_path)
+    for finding in (*_local_findings(settings, config_path or DEFAULT_FILE), *_account_states(settings, status)):
         yield finding
     yield await check_database(settings.database_url, settings.home)
     secret_keys = settings.gateway.secret_keys
@@ -124,7 +128,7 @@ async def _findings(config_path: Path | None, *, mends: bool, local: bool) -> As
         for finding in await _of_capabilities(settings, tenant, local=local):
             yield finding
     if not local:
-        async for finding in _remote_findings(settings, config_path):
+        async for finding in _remote_findings(settings, config_path, status):
             yield finding
 
 
@@ -153,7 +157,6 @@ def _local_findings(settings: Settings, config: Path) -> Iterable[Finding]:
         yield found
     yield from _agents(settings)
     yield from _mcp_server(settings)
-    yield from _open_connections(settings.control_path)
 
 
 def _agents(settings: Settings) -> Iterable[Finding]:
@@ -187,37 +190,50 @@ def _prices(settings: Settings) -> Iterable[Finding]:
         yield Finding("prices", sentence, "set the prices in the configuration, or limit tokens instead")
 
 
-def _open_connections(control: Path) -> Iterable[Finding]:
-    """Yield the open connections of each account of the running gateway."""
+async def _read_status(control: Path) -> Mapping[str, Any]:
+    """Return the status of the running gateway; empty if none answers."""
     try:
-        answer = client.ask(control, "GET /v1/status")
+        status: Mapping[str, Any] = await client.call(control, "GET /v1/status")
     except GatewayError:
-        return
-    found = answer.get("connections") if isinstance(answer, dict) else None
-    for account, words in found.items() if isinstance(found, dict) else ():
-        yield Finding(account, f"{words} open")
+        return {}
+    return status
 
 
-async def _tell_gateway(finding: Finding, model: str, control: Path) -> Finding:
+def _account_states(settings: Settings, status: Mapping[str, Any]) -> Iterable[Finding]:
+    """Yield the state and the open connections that the running gateway reports of each account."""
+    parts, connections = status.get("parts") or {}, status.get("connections") or {}
+    for channel, account in settings.channels.accounts():
+        if (name := f"{channel}:{account.name}") in parts:
+            open_ = f"; {connections[name]} open" if name in connections else ""
+            is_well = parts[name].startswith((ChannelState.READY, ChannelState.STARTING))
+            to_do = "" if is_well else "if that does not say what to do, `tenk logs` shows more"
+            yield Finding(name, f"the running gateway reports: {parts[name]}{open_}", to_do)
+
+
+async def _tell_gateway(finding: Finding, model: str, control: Path, status: Mapping[str, Any]) -> Finding:
     """Let the running gateway try a model that answers here, if it does not ask it now."""
+    if is_asked((status.get("models") or {}).get(model, NOT_ASKED)):
+        return finding
     try:
-        status = await client.call(control, "GET /v1/status")
-        if (status.get("models") or {}).get(model, "ready") == "ready":
-            return finding
         tried = await client.call(control, "POST /v1/models/try", {"model": model})
     except GatewayError:
         return finding
     return replace(finding, words=f"{finding.words}; the gateway uses it again now") if tried["works"] else finding
 
 
-async def _remote_findings(settings: Settings, config_path: Path | None) -> AsyncIterator[Finding]:
+async def _remote_findings(
+    settings: Settings, config_path: Path | None, status: Mapping[str, Any]
+) -> AsyncIterator[Finding]:
     """Yield the findings about each platform account, the models and the clock."""
     sources = read_sources(config_path, os.environ)
     async with Asker() as asker:
         for channel, account in settings.channels.accounts():
             probe = load_probe(channel)
             if probe is None:
-                yield Finding(f"{channel}:{account.name}", "the doctor has no check for this channel")
+                yield Finding(
+                    f"{channel}:{account.name}",
+                    "the doctor has no check for this channel; a running gateway reports its state",
+                )
                 continue
             for finding in await probe(account, asker):
                 where = f" (set in {sources.place_of(finding.key)})" if finding.key else ""
@@ -225,5 +241,5 @@ async def _remote_findings(settings: Settings, config_path: Path | None) -> Asyn
         if settings.http.public_url is not None:
             yield await check_public_url(settings.http.public_url, asker)
         for finding, link in zip(await check_models(settings.model), links_of(settings.model).values(), strict=True):
-            yield finding if finding.to_do else await _tell_gateway(finding, link.name, settings.control_path)
+            yield finding if finding.to_do else await _tell_gateway(finding, link.name, settings.control_path, status)
         yield check_clock(asker.skews_s)

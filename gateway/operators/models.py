@@ -498,7 +498,9 @@ class TraceQuery(Model):
     """A person's messages to trace: near a time, or the last ones."""
 
     who: Who
-    at: str | None = Field(default=None, max_length=64, description='In their time: "yesterday", "yesterday 10:00", "3 h ago".')
+    at: str | None = Field(
+        default=None, max_length=64, description='In their time: "yesterday", "yesterday 10:00", "3 h ago".'
+    )
     count: int = Field(default=3, ge=1, le=20)
 
 

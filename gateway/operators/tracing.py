@@ -95,9 +95,7 @@ def _around(instant: datetime) -> tuple[datetime, datetime]:
     return instant.astimezone(UTC) - NEAR, instant.astimezone(UTC) + NEAR
 
 
-def _nearest(
-    connection: Connection, person: KnownSender, since: datetime, until: datetime
-) -> list[reports.InboxLine]:
+def _nearest(connection: Connection, person: KnownSender, since: datetime, until: datetime) -> list[reports.InboxLine]:
     """Return the person's nearest message on either side of a span, newest first."""
     earlier = reports.messages_of(connection, whose_rows(), person, 1, until=since)
     later = reports.messages_of(connection, whose_rows(), person, 1, since=until, oldest=True)

@@ -66,8 +66,8 @@ class ModelWatch:
     def __init__(self, clock: Callable[[], datetime] = wall_now) -> None:
         self._clock = clock
         self.failing: dict[str, Failing] = {}
-        self.answered: set[str] = set()
-        """Models that have answered and not failed since."""
+        self.answered: dict[str, datetime] = {}
+        """Models that have answered and not failed since -> their last answer."""
         self.drifting: dict[str, tuple[int, float]] = {}
         """Model -> how often in a row its provider counted far more tokens than we estimated, and the last ratio."""
 
@@ -81,15 +81,15 @@ class ModelWatch:
         if failure.kind is FailureKind.RATE_LIMIT and failure.retry_after_s:
             words += f"; it asks to wait until {self._clock() + timedelta(seconds=failure.retry_after_s):%H:%M:%S} UTC"
         self.failing[model] = Failing(since, times + 1, failure.kind, words)
-        self.answered.discard(model)
+        self.answered.pop(model, None)
         MODEL_FAILING.labels(model).set(1)
 
     def note_response(self, model: str) -> None:
         """Record that a model answered."""
         if model not in self.answered:
-            self.answered.add(model)
             self.failing.pop(model, None)
             MODEL_FAILING.labels(model).set(0)
+        self.answered[model] = self._clock()
 
     def note_estimate(self, model: str, estimated: int, counted: int) -> None:
         """Compare our estimate of a request with the provider's count. An estimate that is too high is harmless."""

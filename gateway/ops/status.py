@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from typing import Protocol
 
 from agent.hooks.chain import HookChain
+from agent.models.health import READY
 from agent.ports import ChatModel
 from channels.base import ChannelState, CountsConnections
 from channels.messages import DEFAULT_TENANT
@@ -25,6 +26,14 @@ from gateway.store.reports import failed_letters
 from gateway.store.tables.turns import SHARDS
 from gateway.supervision import Faults
 from gateway.telemetry import OUTBOX_FAILED, OUTBOX_WAITING, TURNS_RUNNING
+
+NOT_ASKED = "not asked since the start"
+ANSWERED = "answered"
+
+
+def is_asked(state: str) -> bool:
+    """Return True if a model in this state of `ModelHealth.states` neither fails nor cools down."""
+    return state.startswith((NOT_ASKED, ANSWERED))
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +61,17 @@ class ModelHealth:
         ]
 
     def states(self) -> Mapping[str, str]:
-        """Return the state of each model; a failing one is never "ready"."""
-        words = dict(self.board())
-        for name, failing in self.watch.failing.items():
-            rest = words.get(name, "ready")
-            words[name] = str(failing) if rest == "ready" else f"{failing}; {rest}"
-        return words
+        """Return the state of each model: its cooldown, and how its last request ended."""
+        rests = self.board()
+        return {name: self._state(name, rests.get(name, READY)) for name in {**rests, **self.watch.failing}}
+
+    def _state(self, model: str, rest: str) -> str:
+        if failing := self.watch.failing.get(model):
+            return str(failing) if rest == READY else f"{failing}; {rest}"
+        if rest != READY:
+            return rest
+        at = self.watch.answered.get(model)
+        return NOT_ASKED if at is None else f"{ANSWERED} at {at:%Y-%m-%d %H:%M:%S} UTC"
 
 
 OF_TENANT = " @"

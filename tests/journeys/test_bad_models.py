@@ -16,10 +16,11 @@ ONCE = "[model]\ntries = 1\n"  # a refused key is tried a second time after five
 
 async def test_one_refusal_of_a_key_is_the_providers_own_fault(tmp_path: Path) -> None:
     async with house(tmp_path) as here:
+        assert {"openai:journey": "not asked since the start"} == (await here.operator("GET /v1/status"))["models"]
         here.model.answers(BAD_KEY)
         here.sim.say(1, "hello")
         await here.told(1, "A short answer.")
-        assert "ready" == (await here.operator("GET /v1/status"))["models"]["openai:journey"]
+        assert "answered at 20" in (await here.operator("GET /v1/status"))["models"]["openai:journey"]
 
 
 async def test_an_owner_ends_a_cooldown_by_asking_again(tmp_path: Path) -> None:

@@ -85,7 +85,9 @@ def test_missing_sdk_is_explained():
 
 @pytest.mark.usefixtures("offered")
 def test_a_channel_that_was_installed_beside_a_running_gateway_asks_for_a_restart():
-    with pytest.raises(ChannelNotInstalled, match="'editable' is installed, but .* module_of_a_path_not_read: restart"):
+    with pytest.raises(
+        ChannelNotInstalled, match=r"'editable' is installed, but .* module_of_a_path_not_read: restart"
+    ):
         load_channel("editable")
 
 

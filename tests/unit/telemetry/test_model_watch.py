@@ -47,17 +47,18 @@ async def test_a_model_that_fails_is_called_so_until_it_answers() -> None:
                 await model.respond(REQUEST, lambda _: None)
         now[0] += timedelta(minutes=1)
 
+    assert "not asked since the start" == standing.states()["test:watched"]
     await ask(None)
-    assert ("ready", []) == (standing.states()["test:watched"], standing.troubles())
+    assert ("answered at 2026-03-02 12:00:00 UTC", []) == (standing.states()["test:watched"], standing.troubles())
     await ask(FailureKind.CONTEXT)
-    assert "ready" == standing.states()["test:watched"]
+    assert "answered at 2026-03-02 12:00:00 UTC" == standing.states()["test:watched"]
     await ask(FailureKind.SERVER)
     await ask(FailureKind.SERVER)
     assert (
         "fails since 2026-03-02 12:02:00 UTC, 2 times in a row: server (HTTP 500): no"
         == (standing.states()["test:watched"])
     )
-    assert "ready" == standing.states()["test:other"]
+    assert "not asked since the start" == standing.states()["test:other"]
     assert [] == standing.troubles()
     await ask(FailureKind.NETWORK)
     assert ["model test:watched"] == [trouble.key for trouble in standing.troubles()]
@@ -65,8 +66,9 @@ async def test_a_model_that_fails_is_called_so_until_it_answers() -> None:
     await ask(FailureKind.AUTH)
     (refused,) = standing.troubles()
     assert ("key test:watched", True) == (refused.key, refused.at_once)
-    rests = ModelHealth(lambda: {"test:watched": "rests until then"}, watch).states()
+    rests = ModelHealth(lambda: {"test:watched": "rests until then", "test:other": "rests"}, watch).states()
     assert rests["test:watched"].endswith("(HTTP 500): no; rests until then")
+    assert "rests" == rests["test:other"]
 
 
 async def test_estimates_that_are_far_too_low_are_a_trouble_until_one_is_right() -> None:
