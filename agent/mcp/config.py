@@ -12,6 +12,9 @@ from agent.plain_errors import check_url
 McpServerName = Annotated[str, Field(pattern=r"^[a-z0-9]+([_-][a-z0-9]+)*$", max_length=28)]
 """Name of a server: part of the names of its tools, `mcp__NAME__TOOL`, and of the accounts of people, `mcp:NAME`."""
 
+HANDSHAKE_S = 30.0
+"""Most seconds in which a server must be connected and have listed its tools: `npx` may download it first."""
+
 
 class McpServerConfig(BaseModel):
     """One server: a program (`command`), an address (`url`) or a Python object (`python`), and what it may do."""
@@ -60,6 +63,11 @@ class McpServerConfig(BaseModel):
         if self.per_person and self.url is None:
             raise ValueError("per_person is for a url: a program does not know for whom it is called")
         return self
+
+    @property
+    def handshake_s(self) -> float:
+        """Return the seconds in which it must be connected and have listed its tools."""
+        return min(HANDSHAKE_S, self.timeout_s)
 
     @property
     def identity(self) -> str:

@@ -22,9 +22,6 @@ from agent.mcp.names import is_wanted
 from agent.mcp.stdio import ServerProcess, program_transport
 from agent.mcp.words import one_line
 
-HANDSHAKE_S = 30.0
-"""Most seconds in which a server must be connected and have listed its tools."""
-
 MOST_TOOLS = 200
 """Tools that are used of one server."""
 
@@ -84,7 +81,7 @@ class McpConnection:
             cache=None,
             read_timeout_seconds=self._config.timeout_s,
         )
-        async with asyncio.timeout(min(HANDSHAKE_S, self._config.timeout_s)) as limit, client:
+        async with asyncio.timeout(self._config.handshake_s) as limit, client:
             self._client = client
             await self.list_tools()
             limit.reschedule(None)

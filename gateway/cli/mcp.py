@@ -160,6 +160,7 @@ def _find(settings: Settings, name: str) -> McpServerConfig:
 def test(name: str, as_json: bool, config_path: Path | None) -> None:
     """Connect the server NAME and list its tools. Exit status 1: it cannot be connected."""
     config = _find(prepare(config_path), name).model_copy(update={"enabled": True})
+    click.echo(f"Waiting at most {config.handshake_s:g} s for the tools of {_server_of(config)}", err=True)
     (seen,) = asyncio.run(look_at_servers({name: config}))
     if is_for_people(seen):
         click.echo(f"It answers. Each person connects an account of their own: /connect {name}")
