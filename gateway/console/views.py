@@ -5,14 +5,13 @@ import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from functools import cached_property, partial
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, pass_context
 from jinja2.runtime import Context
 from markupsafe import Markup, escape
 
-from agent.calendar import zone_of
 from gateway.console.logins import ConsoleVisitor
 from gateway.console.settings_page import ConsoleSettings
 from gateway.operators.actions import OperationRefused
@@ -21,7 +20,6 @@ from gateway.operators.models import (
     AuditQuery,
     ConversationLine,
     ConversationsQuery,
-    DaySum,
     HopLine,
     InboxQuery,
     MemoriesQuery,
@@ -293,17 +291,15 @@ async def _usage(wanted: WantedPage) -> Data:
     if not 0 < number <= MOST_DAYS:
         raise OperationRefused("ops.no_number", name="days", least=1, most=MOST_DAYS)
     found = await wanted.operators.usage_summary(wanted.by, SummaryQuery(days=number, timezone=wanted.timezone))
-    last = datetime.now(zone_of(wanted.timezone)).date()
-    each = [last - timedelta(days=back) for back in reversed(range(number))]
-    sums = [(day, found.days.get(day, DaySum(calls=0, tokens=0, microusd=None))) for day in each]
+    sums = found.days.values()
     charts = {
-        "days": [day.isoformat() for day in each],
-        "tokens": [total.tokens for _, total in sums],
-        "calls": [total.calls for _, total in sums],
+        "days": [day.isoformat() for day in found.days],
+        "tokens": [total.tokens for total in sums],
+        "calls": [total.calls for total in sums],
     }
-    if any(total.microusd is not None for _, total in sums):
-        charts["microusd"] = [total.microusd or 0 for _, total in sums]
-    used = [(day, total) for day, total in reversed(sums) if total.calls]
+    if any(total.microusd is not None for total in sums):
+        charts["microusd"] = [total.microusd or 0 for total in sums]
+    used = [(day, total) for day, total in [*found.days.items()][::-1] if total.calls]
     by = wanted.query.get("by", "person")
     if by not in GROUPINGS:
         raise OperationRefused("ops.no_grouping", given=by, known=", ".join(GROUPINGS))

@@ -751,7 +751,7 @@ class DaySum(Model):
 class UsageSummary(Model):
     """The sums of each day, for one page."""
 
-    days: Mapping[date, DaySum] = Field(description="Days without calls are missing.")
+    days: Mapping[date, DaySum] = Field(description="Every day, oldest first; the last one is today.")
 
 
 class WeightSums(Model):

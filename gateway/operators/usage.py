@@ -29,6 +29,7 @@ from gateway.operators.models import (
 from gateway.store import people
 from gateway.store.tenancy import whose_rows
 from gateway.store.usage import (
+    DayUsage,
     RecordedTurn,
     UsageSum,
     recorded_turns,
@@ -104,15 +105,17 @@ class UsageActions(OperatorsBase):
 
     @action(Rank.OPERATOR)
     async def usage_summary(self, call: ActionCall, wanted: SummaryQuery) -> UsageSummary:
-        """Return the sums of each day."""
+        """Return the sums of each day, oldest first."""
         zone = zone_of(wanted.timezone)
         today = call.now.astimezone(zone).date()
-        since = datetime.combine(today - timedelta(days=wanted.days - 1), time(), zone).astimezone(UTC)
-        days = await self.store.read(lambda connection: usage_by_day(connection, whose_rows(), since, zone))
+        days = [today - timedelta(days=back) for back in reversed(range(wanted.days))]
+        since = datetime.combine(days[0], time(), zone).astimezone(UTC)
+        found = await self.store.read(lambda connection: usage_by_day(connection, whose_rows(), since, zone))
+        sums = {day: found.get(day, DayUsage()) for day in days}
         return UsageSummary(
             days={
                 day: DaySum(calls=total.calls, tokens=total.tokens, microusd=total.cost_microusd)
-                for day, total in days.items()
+                for day, total in sums.items()
             }
         )
 

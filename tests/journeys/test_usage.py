@@ -29,8 +29,11 @@ async def test_a_person_reads_what_was_used_for_them_and_what_it_cost(tmp_path: 
             by: (await here.operator("GET /v1/usage/by", {"days": 1, "by": by}))["rows"]
             for by in ("person", "model", "channel", "day")
         }
+        days = (await here.operator("GET /v1/usage/summary", {"days": 3}))["days"]
         light = (await here.operator("GET /v1/usage/routes", {"days": 1}))["light"]
     assert (1, 1, 31_470, 12_345) == (light["turns"], light["calls"], light["cost_microusd"], light["input_tokens"])
+    assert [*sorted(days)[:2], row["day"]] == [*days]
+    assert [0, 0, 1] == [day["calls"] for day in days.values()]
     assert {"model": "openai:journey", "channel": "telegram:main", "day": row["day"], "person": row["name"]} == {
         by: rows[0]["name"] for by, rows in groups.items()
     }
