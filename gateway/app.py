@@ -25,6 +25,7 @@ from channels.web.visitor import Identities
 from gateway.access import codes
 from gateway.access.codes import AccessKeys
 from gateway.access.policy import AccessSnapshot
+from gateway.access.ranks import BY_CLI
 from gateway.accounts import ConfiguredAccounts, visitors_key
 from gateway.capabilities.trust import Trust
 from gateway.chores import Chores, bring_up_tables
@@ -270,11 +271,12 @@ class Gateway:
         self.http = http
         tasks.keep("http", http.run)
         whole = replace(parts, reload=reloader.reload, change_setting=reloader.change, stop=self._begin_stop)
-        machine = MachineApi(programs, OperatorServices(shared, tenants, whole))
+        services = OperatorServices(shared, tenants, whole)
+        machine = MachineApi(programs, services)
         local = () if mcp is None else mcp.local_routes()
         control = ControlServer(settings.control_path, machine.serve, Mounts(channels, private=True), routes=local)
         tasks.keep("control", control.run)
-        tasks.keep("reload", reloader.run)
+        tasks.keep("reload", partial(reloader.run, partial(services.of(None).reload, BY_CLI)))
         asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, reloader.wanted.set)
         page = tenants[settings.channels.web.tenant]
         steps = partial(show_first_steps, http, page.store, page.settings, page.operators, self._show)

@@ -197,13 +197,13 @@ class Reloader:
         self.wanted = asyncio.Event()
         """Event that requests a reload."""
 
-    async def run(self) -> None:
-        """Reload on request until cancelled."""
+    async def run(self, reload: Callable[[], Awaitable[Reloaded]]) -> None:
+        """Reload on request until cancelled, by this action of an operator."""
         while True:
             await self.wanted.wait()
             self.wanted.clear()
             with suppress(GatewayError):  # reported already
-                await self.reload()
+                await reload()
 
     async def reload(self) -> Reloaded:
         """Read and apply the configuration. Return the applied keys and those that wait for the next start.

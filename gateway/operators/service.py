@@ -1,5 +1,7 @@
 """The operators' service: all actions of operators, on one tenant or on all."""
 
+from collections.abc import Mapping
+
 from gateway.access.ranks import Rank
 from gateway.operators.actions import ActionCall, action
 from gateway.operators.boards import BoardActions
@@ -56,14 +58,18 @@ class Operators(
         paused = None if pause is None else pause.words
         return Status(running=False, paused=paused, inbox_open=inbox_open, outbox=parts, pairing_requests=waiting)
 
-    @action(Rank.MACHINE)
-    async def reload(self, _call: ActionCall) -> Reloaded:
-        """Read the configuration and apply it.
+    @action(Rank.MACHINE, audit="configuration_reloaded")
+    async def reload(self, call: ActionCall) -> Reloaded:
+        """Read the configuration and apply it. The audit log gets each changed key without its value.
 
         Raises:
             GatewayError: it is invalid; the old one stays in force, and owners are told.
         """
-        return await self.process.reload()
+        await call.check()
+        done = await self.process.reload()
+        keys = dict.fromkeys(done.in_force, "") | dict.fromkeys(done.next_start, "at the next start")
+        await self._record_keys(call, keys or {"configuration": "nothing changed"})
+        return done
 
     @action(Rank.MACHINE, audit="setting_changed")
     async def change_setting(self, call: ActionCall, wanted: SettingChange) -> Reloaded:
@@ -74,9 +80,17 @@ class Operators(
         """
         await call.check()
         changed = await self.process.change_setting(wanted.key, wanted.value)
+        others = [key for key in changed.in_force if not wanted.key.startswith(key)]  # edited in the file before
         how = "" if wanted.value else "removed"  # no value: it may be a secret
-        await call.commit(lambda connection: call.record(connection, self.store.home_tenant, wanted.key, how))
+        await self._record_keys(call, {wanted.key: how} | dict.fromkeys(others, "from the file"))
         return changed
+
+    async def _record_keys(self, call: ActionCall, keys: Mapping[str, str]) -> None:
+        def job(connection: Connection) -> None:
+            for key, detail in keys.items():
+                call.record(connection, self.store.home_tenant, key, detail)
+
+        await call.commit(job)
 
     @action(Rank.MACHINE)
     async def stop(self, _call: ActionCall) -> Stopping:

@@ -2,7 +2,9 @@
 
 import asyncio
 import json
+import os
 import re
+import signal
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from http.cookies import Morsel
@@ -15,7 +17,7 @@ from gateway.store import people
 from gateway.testing.model import Fault
 from tests.fakes.browser import Page, browser, chromium
 from tests.fakes.ports import free_address
-from tests.journeys.house import House, house, slow
+from tests.journeys.house import WAIT_S, House, house, slow
 
 ANA, BEN, CAT = 1, 2, 3
 PAGES = ("", "/people", "/sessions", "/chat", "/schedules", "/inbox", "/outbox", "/usage", "/audit", "/config", "/logs")
@@ -308,10 +310,20 @@ async def test_settings_are_changed_while_it_runs_with_the_checks_of_the_command
             assert (409, True) == ((found := await put("budgets.user_usd", "9" * 20_001))[0], "20,001" not in found[1])
             kept = file.read_text()
             assert (True, True) == ("user_usd = 7.25" in kept, "input_usd_per_mtok = 2" in kept)
+            file.write_text(f"{kept}[retention]\naudit_days = 700\n")
             assert 200 == (await put("budgets.user_usd", ""))[0]
             assert "user_usd" not in file.read_text()
         changes = (await here.operator("GET /v1/audit", {"action": "setting_changed"}))["changes"]
-        assert ["removed", ""] == [one["detail"] for one in changes]
+        assert ["from the file", "removed", ""] == [one["detail"] for one in changes]
+        file.write_text(file.read_text().replace("days = 700", "days = 800") + "[gateway]\nlog_level = 'debug'\n")
+        os.kill(os.getpid(), signal.SIGHUP)
+        reloads: list[dict[str, str]] = []
+        async with asyncio.timeout(WAIT_S):
+            while not reloads:
+                await asyncio.sleep(0.01)
+                reloads = (await here.operator("GET /v1/audit", {"action": "configuration_reloaded"}))["changes"]
+        found = {(row["by"], row["subject"], row["detail"]) for row in reloads}
+        assert {("cli", "retention.audit_days", ""), ("cli", "gateway.log_level", "at the next start")} == found
         here.sim.say(ANA, "/console")
         secret = re.search(r"(http://\S+/console)#(\S+)", (await here.told(ANA, "opens the console")).text)
         assert secret is not None

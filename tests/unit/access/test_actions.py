@@ -65,7 +65,10 @@ BLOCKED = "telegram:66"
 
 
 class WithSettings(DetachedProcess):
-    """A process whose settings can be changed."""
+    """A process whose settings can be changed and reloaded."""
+
+    async def reload(self) -> Reloaded:
+        return Reloaded(in_force=(), next_start=(), defaults={})
 
     async def change_setting(self, key: str, _text: str) -> Reloaded:
         return Reloaded(in_force=(key,), next_start=(), defaults={})
