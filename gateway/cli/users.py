@@ -111,8 +111,15 @@ def export(who: str, destination: Path, config_path: Path | None) -> None:
 
 
 @command.command("audit")
-@click.option("--by", default="", metavar="WHO", help="Only changes by WHO: cli, a sender, or an id or its end.")
-@click.option("--about", default="", metavar="WHAT", help="Only changes about WHAT: a sender, or an id or its end.")
+@click.option(
+    "--by", default="", metavar="WHO", help="Only changes by WHO: cli, a name, a sender, or an id or its end."
+)
+@click.option(
+    "--about",
+    default="",
+    metavar="WHAT",
+    help="Only changes about WHAT: a name, a sender, an id or its end, or a key of the configuration.",
+)
 @click.option("--action", default="", help="Only this kind of change, such as role_changed or api_key_created.")
 @click.option("--days", type=click.IntRange(1, 36_500), help="Only the last DAYS days. Default: the whole log.")
 @click.option("--limit", type=click.IntRange(1, 10_000), default=100, show_default=True, help="Maximum number of rows.")
@@ -124,15 +131,20 @@ def audit(
     """Show who changed what, newest first."""
     columns: Columns = {
         "at (utc)": lambda row: minute(row["at"]),
-        "by": lambda row: short_of(row["by"]),
+        "by": lambda row: _name_and_id(row["by_name"], row["by"]),
         "action": "action",
-        "subject": lambda row: short_of(row["subject"]),
+        "subject": lambda row: _name_and_id(row["subject_name"], row["subject"]),
         "detail": "detail",
     }
     since = None if days is None else (datetime.now(UTC) - timedelta(days=days)).isoformat()
     changes = get(config_path, "audit", by=by, about=about, action=action, since=since, limit=limit)["changes"]
     nothing = "No such changes." if by or about or action or days else "No changes yet."
     print_rows(changes, columns, nothing, as_json=as_json)
+
+
+def _name_and_id(name: str, id_: str) -> str:
+    """Return the name of a person with their sender or the end of their id; of a thing its id."""
+    return f"{name} ({short_of(id_)})" if name not in ("", id_) else short_of(id_)
 
 
 @click.group("pairing")

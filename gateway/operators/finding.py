@@ -69,6 +69,19 @@ def find_one(who: str, candidates: Iterable[Candidate[T]], *, by_part: bool = Fa
     Raises:
         OperationRefused: nothing fits (the text suggests similar names), or several do (it lists them).
     """
+    known = list(candidates)
+    found = find_if_any(who, known, by_part=by_part)
+    if found is None:
+        raise _no_person(who, who.strip().casefold().removeprefix("@"), known)
+    return found
+
+
+def find_if_any(who: str, candidates: Iterable[Candidate[T]], *, by_part: bool = False) -> T | None:
+    """Return what `who` means, as `find_one`; None if nothing fits.
+
+    Raises:
+        OperationRefused: several fit; the text lists them.
+    """
     wanted, known = who.strip().casefold(), list(candidates)
     name = wanted.removeprefix("@")
     is_long = len(wanted) >= LEAST_NUMBER_CHARS
@@ -86,7 +99,7 @@ def find_one(who: str, candidates: Iterable[Candidate[T]], *, by_part: bool = Fa
         if found:
             several = ", ".join(each.shown for each in found[:MOST_LISTED])
             raise OperationRefused("access.several_fit", who=who, several=several)
-    raise _no_person(who, name, known)
+    return None
 
 
 def _no_person(who: str, name: str, known: Sequence[Candidate[T]]) -> OperationRefused:

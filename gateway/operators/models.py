@@ -183,8 +183,11 @@ class ForgottenPerson(KnownPerson):
 class AuditQuery(Model):
     """A filter of the audit log; an empty field matches everything."""
 
-    by: str = Field(default="", description="Only changes by this actor: cli, a sender, an id or its end.")
-    about: str = Field(default="", description="Only changes that name this: a sender, an id or its end.")
+    by: str = Field(default="", description="Only changes by this actor: cli, a name, a sender, an id or its end.")
+    about: str = Field(
+        default="",
+        description="Only changes that name this: a name, a sender, an id or its end, a key of the configuration.",
+    )
     action: str = Field(default="", description="Only these: role_changed, api_key_created and so on.")
     since: Annotated[datetime, AfterValidator(_in_utc)] | None = Field(
         default=None, description="Only changes from this instant on; without an offset it is UTC."

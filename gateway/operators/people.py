@@ -5,7 +5,7 @@ code.
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -21,7 +21,7 @@ from gateway.access.ranks import Rank
 from gateway.errors import GatewayError
 from gateway.operators.actions import ActionCall, OperationRefused, action, action_in_commit
 from gateway.operators.base import OperatorsBase
-from gateway.operators.finding import Candidate, find_one, of_person, of_request
+from gateway.operators.finding import Candidate, find_if_any, find_one, of_person, of_request
 from gateway.operators.models import (
     AccountName,
     AuditEntry,
@@ -88,12 +88,18 @@ class PeopleActions(OperatorsBase):
 
     @action(Rank.OPERATOR)
     async def read_audit(self, _call: ActionCall, wanted: AuditQuery) -> AuditLog:
-        """Return the latest audit entries, newest first."""
-        filtered = AuditFilter(wanted.by, wanted.about, wanted.action, wanted.since, wanted.limit)
+        """Return the latest audit entries, newest first.
+
+        Raises:
+            OperationRefused: several people fit a name.
+        """
+        known = await self.read_people()
+        by, about = (_names_in_audit(who, known) for who in (wanted.by, wanted.about))
+        filtered = AuditFilter(by, about, wanted.action, wanted.since, wanted.limit)
         rows = await self.store.read(partial(audit_log, wanted=filtered))
         ids = {id_ for row in rows for id_ in (row.actor, row.subject)}
         names = dict(await self.store.read(partial(people.names_of, user_ids=ids)))
-        for person in await self.read_people():
+        for person in known:
             names |= dict.fromkeys(ids & person.identities, person.display_name)
         return AuditLog(
             changes=tuple(
@@ -414,6 +420,14 @@ class PeopleActions(OperatorsBase):
         found = find_one(who, candidates)
         sender = found.sender if isinstance(found, Ticket) else min(found.identities)
         return found.tenant, sender, found.display_name
+
+
+def _names_in_audit(who: str, known: Iterable[Person]) -> Collection[str]:
+    """Return the names under which the audit log has a person; what is no known person is a name itself."""
+    if not who or who in (ranks.BY_CLI, people.BY_POLICY):
+        return (who,) if who else ()
+    person = find_if_any(who, map(of_person, known))
+    return (who,) if person is None else {person.user_id, *person.aliases, *person.identities}
 
 
 def _to_change(done: Person | Why, now: datetime) -> AccessChange | OperationRefused:

@@ -176,6 +176,25 @@ async def test_every_change_is_in_the_audit_log(gateway: Gateway) -> None:
     ] == [(row.actor, row.action) for row in reversed(log)]
 
 
+async def test_the_audit_log_is_searched_by_name(gateway: Gateway) -> None:
+    async def enrol(sender: str, name: str, role: str) -> str:
+        newcomer = Newcomer("default", sender, "telegram:main", name, role, "cli")
+        return (await gateway.store.commit(lambda c: people.enrol(c, newcomer, NOON))).user_id
+
+    owner, member = await enrol("telegram:1", "Ana", "owner"), await enrol("telegram:2", "Ben", "member")
+    await gateway.operators.set_role(owner, member, RoleChange(role=Role.OPERATOR))
+
+    async def found(**wanted: str) -> list[tuple[str, str]]:
+        log = await gateway.operators.read_audit("cli", AuditQuery.model_validate({"action": "role_changed", **wanted}))
+        return [(row.by_name, row.subject_name) for row in log.changes]
+
+    change = [("Ana", "Ben")]
+    assert (change, [], change) == (await found(by="ana"), await found(by="@Ben"), await found(about="ben"))
+    assert ([], change) == (await found(by="cli"), await found(about=member[-8:]))
+    await enrol("telegram:3", "ANA", "member")
+    assert "fits several: Ana" in await refusal(gateway.operators.read_audit("cli", AuditQuery(by="Ana")))
+
+
 async def test_a_decision_whose_commit_was_unknown_finds_its_own_work(gateway: Gateway) -> None:
     request_id = await gateway.asks("42")
     key = code_of(KEY, request_id)

@@ -143,6 +143,7 @@ def test_changes_are_accounted_for_without_a_gateway(tmp_path: Path) -> None:
     )
     assert ("cli", "telegram:4") == (changed["by"], changed["detail"])
     assert "No such changes.\n" == tenk("audit", "--by", "telegram:4", home=tmp_path).stdout
+    assert f"telegram:4 ({changed['subject'][-8:]})" in tenk("audit", home=tmp_path).stdout
     refused = tenk("users", "revoke", "telegram:42", "telegram:main", home=tmp_path)
     assert (1, "error: ") == (refused.returncode, refused.stderr[:7])
 
