@@ -334,14 +334,14 @@ def audit_log(connection: sa.Connection, wanted: AuditFilter = ALL_CHANGES) -> l
     if wanted.since is not None:
         query = query.where(audit.c.at >= wanted.since)
     if wanted.by:
-        query = query.where(_named(wanted.by, audit.c.actor))
+        query = query.where(_rows_with_name(wanted.by, audit.c.actor))
     if wanted.about:
         words = sa.literal(" ") + audit.c.detail + " "  # in details, ids and senders stand between blanks
-        query = query.where(_named(wanted.about, audit.c.subject, words))
+        query = query.where(_rows_with_name(wanted.about, audit.c.subject, words))
     return [people.AuditRow(*row) for row in connection.execute(query)]
 
 
-def _named(
+def _rows_with_name(
     names: Collection[str], column: sa.Column[str], words: sa.ColumnElement[str] | None = None
 ) -> sa.ColumnElement[bool]:
     """Select the rows with one of these names in the column or among the words."""
