@@ -37,11 +37,11 @@ async def run_turn(turn: Turn, ports: TurnPorts, agent: Agent) -> EndReason:
         while ended is None:
             ended = await _step(run)
     except OverBudget as over:
-        return await run.end_over_budget(over) or over.reason
+        return await run.end_over_budget(over, run.said_so_far()) or over.reason
     except Interrupted as stop:
         return await run.end(stop.reason, run.said_so_far()) or stop.reason
     except ModelFailure as failure:
-        return await run.end_failed(failure) or EndReason.MODEL_ERROR
+        return await run.end_failed(failure, run.said_so_far(), run.model.asked) or EndReason.MODEL_ERROR
     finally:
         run.tools.expect(None)  # no call outlives the turn
     return ended
