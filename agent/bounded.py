@@ -4,8 +4,9 @@ The clock of a deadline can be paused while a turn's model works.
 """
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine
 from collections.abc import Set as AbstractSet
+from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
 from agent.transcript import EndReason
@@ -70,16 +71,23 @@ async def run_bounded(
         TimeoutError: the limit passed.
         Interrupted: it was stopped.
     """
-    task = asyncio.create_task(work)  # noqa: TID251  a TaskGroup would wait forever for work that ignores its cancellation
-    try:
+    async with beside(work) as task:
         await _first_of({task} if stop is None else {task, stop}, limit_s)
-    finally:
-        await _cancel(task)
     if task.done() and not task.cancelled():
         return task.result()
     if stop is not None and stop.done():
         raise Interrupted(stop.result())
     raise TimeoutError
+
+
+@asynccontextmanager
+async def beside(work: Coroutine[Any, Any, T]) -> AsyncIterator[asyncio.Task[T]]:
+    """Run work as a task until the block ends; then it has `GRACE_S` to end and is left behind."""
+    task = asyncio.create_task(work)  # noqa: TID251  a TaskGroup would wait forever for work that ignores its cancellation
+    try:
+        yield task
+    finally:
+        await _cancel(task)
 
 
 async def _first_of(wanted: AbstractSet[asyncio.Future[Any]], limit_s: float | Callable[[], float]) -> None:

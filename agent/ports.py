@@ -482,3 +482,4 @@ class Turn:
     history_tokens: int | None = None  # estimated; None: not measured
     permissions: TurnPermissions = NO_PERMISSIONS  # of its session
     memory: str = ""  # the prompt's section of what is remembered of the person
+    conversation: str = ""  # opaque, of the conversation with this person; another one after `/new`

@@ -195,6 +195,7 @@ class RunningTurn(TurnLifecycle):
             known.tokens,
             conversation.permissions_of(turn.session_id, turn.user_id),
             await self._deps.memory_of(self._session.key).read_memory(self.principal),
+            f"{turn.session_id}:{turn.user_id}",
         )
         agent = self._deps.in_force.of(self._session.key)
         await self._deps.turns_of[turn.kind](asked, TurnPorts(self, self, self, self), agent)

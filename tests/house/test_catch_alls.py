@@ -18,6 +18,7 @@ ALLOWED = {
     "gateway/supervision.py:Supervised._contain",  # one task
     "gateway/supervision.py:_note_failure",  # one run of one part
     "gateway/supervision.py:run_again",  # one lane, one session
+    "agent/bridges/foreign_turn.py:_pump",  # one run of a foreign agent
     "agent/context/compaction.py:_respond",  # one try at notes
     "agent/mcp/server.py:_attempt",  # one connection to a server, one call
     "agent/tools/guards.py:ChainPermissions._ask_product",  # one call, as the product sees it

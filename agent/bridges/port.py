@@ -1,0 +1,103 @@
+"""The port behind which an agent of another framework answers turns.
+
+A bridge translates one framework. It gets an `Exchange`, the conversation so far, and yields what happens;
+`foreign_turn` journals it, shows it and ends the turn.
+"""
+
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from pydantic import JsonValue
+
+from agent.ports import Principal, TextDelta
+from agent.transcript import AssistantItem, Item, ToolCall, Usage, UserItem
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """One request to a foreign agent.
+
+    A turn has several if its person writes in between, or is asked for approval.
+    """
+
+    id: str  # unique, the same when it is repeated after a crash
+    conversation: str  # opaque, of the conversation; another one after `/new`
+    principal: Principal
+    items: Sequence[Item]  # the conversation, this turn's messages and steps included, oldest first
+    consents: Mapping[str, bool] = field(default_factory=dict)
+    """The person's answers about the last response's calls, by call id; such calls have no result among the items."""
+    hints: str = ""  # the channel's formatting hints for text
+    memory: str = ""  # what is remembered of the person
+
+    @property
+    def unanswered(self) -> list[UserItem]:
+        """Return the messages after the last answer or step."""
+        found: list[UserItem] = []
+        for item in reversed(self.items):
+            if isinstance(item, AssistantItem):
+                break
+            if isinstance(item, UserItem):
+                found.append(item)
+        return found[::-1]
+
+    def state(self, bridge: str) -> JsonValue:
+        """Return what this bridge last kept in the conversation with `Responded.state`; None if nothing."""
+        for item in reversed(self.items):
+            for block in reversed(item.thinking if isinstance(item, AssistantItem) else ()):
+                if isinstance(block, dict) and block.get("bridge") == bridge:
+                    return block.get("state")
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Responded:
+    """Event: a whole response; one without calls is the answer, and the last event."""
+
+    text: str
+    calls: tuple[ToolCall, ...] = ()  # they begin when the next event is asked for
+    usage: Usage = field(default_factory=Usage)
+    model: str = ""
+    state: JsonValue = None  # kept with the conversation for `Exchange.state`
+
+
+@dataclass(frozen=True, slots=True)
+class Returned:
+    """Event: a call has a result."""
+
+    call_id: str
+    result: object  # data for JSON; of a failed call, the error's words
+    failed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class NeedsApproval:
+    """Event: a call does not run before its person approves; only more of these follow, and the run ends."""
+
+    call_id: str
+    question: str = ""  # the framework's own words, shown above the call
+
+
+ForeignEvent = TextDelta | Responded | Returned | NeedsApproval
+
+
+class ForeignAgent(Protocol):
+    """An agent of another framework. One object serves many turns at once."""
+
+    name: str
+    """Its name in the configuration, for operators: `langgraph:shop:graph`."""
+    title: str
+    """Its name for people; "" if it has none."""
+    steers: bool
+    """True: a run may be ended after a step and begun again with the person's new messages."""
+
+    def run(self, exchange: Exchange) -> AsyncGenerator[ForeignEvent, None]:
+        """Yield what happens until the answer, or until calls need approval.
+
+        The generator is closed if the turn ends before. After `Responded` and `Returned` it is resumed when they are
+        durable.
+
+        Raises:
+            ModelFailure: the agent cannot answer, for a reason that has its own words for the person.
+        """
+        ...
