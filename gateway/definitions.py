@@ -45,7 +45,7 @@ def read_agents(settings: Settings, tenant: str) -> "tuple[AgentDefinition, ...]
     from agent.delegation.definitions import read_definitions, wrong_names  # noqa: PLC0415  with PyYAML
 
     found = read_definitions(folder)
-    wrong = wrong_names(found.agents, settings.agent.product, settings.model.names_to_choose)
+    wrong = wrong_names(found.agents, settings.agent.name, settings.model.names_to_choose)
     if flaws := [*found.flaws, *wrong]:
         raise SettingsError("\n".join(flaws))
     return found.agents
@@ -76,7 +76,7 @@ def configure_choice(
         OfferedAgent(each.name, each.description, for_operators=CAUTION.index(each.mode or Mode.PLAN) > most)
         for each in definitions
     ]
-    offered = (OfferedAgent(settings.agent.product, title), *others) if others else ()
+    offered = (OfferedAgent(settings.agent.name, title), *others) if others else ()
     choice.reconfigure(offered, settings.agent.accounts, settings.agent.groups)
 
 

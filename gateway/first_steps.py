@@ -67,7 +67,7 @@ def first_steps(
         more = [] if has_page else [tenk.command("chat")]
         steps.append([page, *more, *([f"{url}playground simulates Telegram, Discord and Slack."] if plays else [])])
     missing = [*([] if has_accounts else ["Telegram, Discord or Slack"])]
-    missing += ["a language model"] if settings.model.name == "offline" else []
+    missing += ["a language model"] if settings.model.name == "offline" and not settings.agent.is_bridged else []
     if missing:
         steps.append([f"Connect {', and '.join(missing)}: press Ctrl-C, then type", tenk.command("init")])
     where = f" at {url}" if has_page else ""

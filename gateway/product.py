@@ -9,9 +9,11 @@ import importlib
 import shutil
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from typing import cast
 
+from agent.bridges.foreign_turn import run_foreign_turn
+from agent.bridges.table import UnusableAgent, connect
 from agent.catalogue import Catalogue
 from agent.config import AgentConfig
 from agent.context.sections import PromptBuilder
@@ -19,10 +21,10 @@ from agent.end_texts import TellResult
 from agent.hooks.chain import HookFunction, program_hook, python_hook
 from agent.hooks.points import CallHook, Hook, HookConfig, HookGiven, HookPoint, HookSaid
 from agent.mcp.names import is_name_of
-from agent.models.offline import OfflineRules
+from agent.models.offline import OfflineRules, RuleAnswer
 from agent.permission_rules import PermissionRule, Source, Verdict
 from agent.permissions.chain import RulesConfig
-from agent.ports import Change, LocalEffect
+from agent.ports import Change, LocalEffect, ModelRequest
 from agent.tools.base import CanUseTool, Effect, Tool, tools_of
 from agent.tools.schema import UnusableSchema, names_in, to_json_schema
 from agent.tools.toolbox import tool_pool
@@ -39,7 +41,7 @@ from gateway.extensions import AGENTS, FLAWS, HOOKS, TOOLS, first_words, load_ex
 from gateway.http.api.conversations import Conversations
 from gateway.http.api.routes import ApiRoute
 from gateway.ops.scheduler import Schedule
-from gateway.sessions.deps import RunTurn
+from gateway.sessions.deps import TURNS, RunTurn
 from gateway.sessions.inbox_rules import LanguageOfWords
 from gateway.store.agent_tables import AgentTables
 from gateway.store.engine import Store, engine_for
@@ -120,18 +122,45 @@ def _over_harness(texts: Catalogue) -> Catalogue:
     return texts.over(HARNESS)
 
 
+class NoRules:
+    """The rules of an agent that asks models of its own: they answer nothing."""
+
+    def answer(self, _request: ModelRequest) -> RuleAnswer:
+        return RuleAnswer()
+
+
 def load_product(name: str) -> AgentProduct:
     """Return the agent product of this name.
 
     Raises:
         SettingsError: there is none, or it has another name.
     """
+    if ":" in name:
+        return _bridged_product(name)
     product = load_extension(AGENTS, name)
     if not isinstance(product, AgentProduct):
         raise SettingsError(f"the agent {name!r} is no AgentProduct but a {type(product).__name__}")
     if product.name != name:
         raise SettingsError(f"the agent {name!r} calls itself {product.name!r}; its entry point's name is its name")
     return product
+
+
+def _bridged_product(name: str) -> AgentProduct:
+    """Return the product of another framework's agent; its bridge's name is its name."""
+    try:
+        foreign = connect(name)
+    except UnusableAgent as why:
+        raise SettingsError(f"the agent {name!r}: {why}") from why
+    except FLAWS as error:
+        raise SettingsError(f"the agent {name!r} cannot be imported: {first_words(error)}") from error
+    run = partial(run_foreign_turn, foreign=foreign)
+    return AgentProduct(
+        name=name.partition(":")[0],
+        title=foreign.title or "Agent",
+        prompt=lambda _principal, _now, _hints: {},
+        turns=lambda _store: dict.fromkeys(TURNS, run),
+        offline=NoRules(),
+    )
 
 
 def load_tools(names: Sequence[str]) -> tuple[Tool, ...]:

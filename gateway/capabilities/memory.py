@@ -90,7 +90,7 @@ class MemoryCapability(Capability):
     def __init__(self, config: MemoryConfig, settings: Settings, deps: CapabilityDeps) -> None:
         """Without a model nothing is recalled: rules do not read it."""
         self._config = config
-        self._product = product = settings.agent.product
+        self._product = product = settings.agent.name
         self._has_model = settings.model.name != "offline"
         self._has_light = settings.model.light is not None
         self._store = deps.store

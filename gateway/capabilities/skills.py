@@ -75,8 +75,8 @@ class SkillFiles:
         if config.managed is not None:
             places[SkillSource.MANAGED] = [config.managed]
         places[SkillSource.PLUGIN] = [find_folder(SKILLS, name) for name in config.plugins]
-        if config.bundled and settings.agent.product in list_offered(SKILLS):
-            places[SkillSource.BUNDLED] = [find_folder(SKILLS, settings.agent.product)]
+        if config.bundled and settings.agent.name in list_offered(SKILLS):
+            places[SkillSource.BUNDLED] = [find_folder(SKILLS, settings.agent.name)]
         self._places = places
         self.root: Path | None = None  # of the tenant's workspace folders; None: there are none
         self._per_person = False

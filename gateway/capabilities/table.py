@@ -100,7 +100,7 @@ def make_consolidation(settings: Settings, deps: CapabilityDeps) -> Capability |
         return None
     from gateway.capabilities.consolidation import ConsolidationCapability  # noqa: PLC0415  nothing of it loads without its table
 
-    return ConsolidationCapability(memory.consolidation, deps, settings.agent.product, settings.model.name)
+    return ConsolidationCapability(memory.consolidation, deps, settings.agent.name, settings.model.name)
 
 
 def make_schedules(settings: Settings, deps: CapabilityDeps) -> Capability | None:

@@ -68,7 +68,7 @@ def check(config_path: Path | None) -> None:
     for name in settings.unused_tenants():
         click.echo(f'No account has tenant = "{name}": only programs with a key of that tenant can reach it.')
     missing = [] if any(settings.channels.accounts()) else ["no platform"]
-    missing += ["no model"] if settings.model.name == "offline" else []
+    missing += ["no model"] if settings.model.name == "offline" and not settings.agent.is_bridged else []
     if missing:
         click.echo(f"It has {' and '.join(missing)}: `{of_process().command('init')}` asks for what is missing.")
     for line in _missing_abilities(settings):

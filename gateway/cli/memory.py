@@ -144,15 +144,15 @@ def _count(memories: int) -> str:
 def _existing(agent: str | None, config_path: Path | None) -> str:
     tenant = tenant_option() or DEFAULT_TENANT
     settings = prepare(config_path).of_tenant(tenant)
-    known = [settings.agent.product, *(each.name for each in read_agents(settings, tenant))]
+    known = [settings.agent.name, *(each.name for each in read_agents(settings, tenant))]
     if agent is not None and agent not in known:
         raise GatewayError(f'there is no agent "{agent}"; there are: {", ".join(known)}')
-    return agent or settings.agent.product
+    return agent or settings.agent.name
 
 
 def _product(config_path: Path | None) -> str:
     settings = prepare(config_path)
-    return settings.of_tenant(tenant_option() or DEFAULT_TENANT).agent.product
+    return settings.of_tenant(tenant_option() or DEFAULT_TENANT).agent.name
 
 
 def _read_all(who: str, agent: str | None, config_path: Path | None) -> Iterator[dict[str, Any]]:

@@ -6,6 +6,7 @@ from difflib import get_close_matches
 
 from pydantic import BaseModel, SecretStr
 
+from agent.bridges.table import UnusableAgent, check_bridge
 from agent.config import LinkConfig, ModelConfig
 from agent.models.select import wire_names
 from agent.plain_errors import as_written
@@ -105,8 +106,11 @@ def check_agent(product: str, tools: Sequence[str], sources: Sources, above: Key
     named = [(AGENTS, "product", product), *((TOOLS, "tools", name) for name in tools)]
     for group, key, name in named:
         try:
-            check_offered(group, name)
-        except SettingsError as unknown:
+            if group == AGENTS and ":" in name:
+                check_bridge(name)
+            else:
+                check_offered(group, name)
+        except (SettingsError, UnusableAgent) as unknown:
             path = (*above, "agent", key)
             raise SettingsError(f"{sources.place_of(path)}: {'.'.join(path)}: {unknown}") from None
 

@@ -143,6 +143,16 @@ class AgentSettings(AgentConfig):
     accounts: Mapping[str, str] = Field(default_factory=dict)
     groups: Mapping[CanonicalId, str] = Field(default_factory=dict)
 
+    @property
+    def name(self) -> str:
+        """Return the name of the agent: an entry point's, or that of the bridge to another framework's agent."""
+        return self.product.partition(":")[0]
+
+    @property
+    def is_bridged(self) -> bool:
+        """Return True if the agent is another framework's, which asks models of its own."""
+        return ":" in self.product
+
 
 class TenantConfig(BaseModel):
     """Tables of one tenant: a table here replaces the installation's table as a whole.
@@ -256,7 +266,7 @@ class Settings(BaseModel):
             named |= {("hooks", hook.use) for hook in own.hooks if hook.use is not None}
             named |= {("models", link.name.partition(":")[0]) for link in own.model.links()}
             if own.skills is not None:
-                named |= {("skills", name) for name in (own.agent.product, *own.skills.plugins)}
+                named |= {("skills", name) for name in (own.agent.name, *own.skills.plugins)}
         return frozenset(named)
 
     @property

@@ -59,7 +59,7 @@ async def check_link(part: str, link: LinkConfig, asked_s: float = ASKED_S) -> F
     """Check one model, configured at this key, by a short question that it has so many seconds for."""
     wire, _, name = link.name.partition(":")
     if link.name == "offline":
-        return Finding(part, "the agent answers by its rules and uses no model")
+        return Finding(part, "no model is set: the agent answers by rules, or asks models of its own")
     where = link.base_url or f"{wire}'s own server"
     server, servers = None, KnownServers()
     if wire == OPENAI:

@@ -1,0 +1,155 @@
+"""One suite for the agents of all frameworks: the gateway runs, the model behind the framework is scripted."""
+
+import asyncio
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from channels.simulators.telegram.server import TelegramSimulator
+from gateway.testing.gateway import TestGateway
+from tests.fakes.model_server import ModelServer
+from tests.fakes.shops.tools import Ledger
+from tests.fakes.shops.words import LONG
+from tests.house.tree import ROOT
+from tests.journeys.pantry_house import PERSON, PantryWorld
+
+
+@dataclass(frozen=True, slots=True)
+class BridgeRig:
+    """A framework's shop, and what the bridge to it can do."""
+
+    product: str
+    asks: bool = True  # tools ask for approval
+    shows_calls: bool = True  # calls are steps of the turn
+    steers: bool = True  # messages join a run after a step
+
+    @property
+    def config(self) -> str:
+        return f'[agent]\nproduct = "{self.product}"\ndeadline_s = 20\n[model]\nname = "offline"\n'
+
+
+RIGS = {
+    "pydantic-ai": BridgeRig("pydantic-ai:tests.fakes.shops.pydantic_ai_shop:shop"),
+}
+
+
+@pytest.fixture(params=RIGS)
+def rig(request: pytest.FixtureRequest) -> BridgeRig:
+    Ledger.ordered.clear()
+    Ledger.counting.clear()
+    Ledger.counted = None
+    return RIGS[request.param]
+
+
+@asynccontextmanager
+async def running(rig: BridgeRig, more: str = "") -> AsyncIterator[TestGateway]:
+    async with TestGateway(rig.config.replace("deadline_s = 20\n", more or "deadline_s = 20\n")) as gateway:
+        yield gateway
+
+
+async def test_it_answers_knows_the_conversation_and_long_answers_are_split_in_order(rig: BridgeRig) -> None:
+    async with running(rig) as gateway:
+        ada = gateway.person()
+        await ada.say("hello")
+        assert "You said: hello" == (await ada.answer()).text
+        await ada.say("count")
+        assert "I have heard 2 messages." == (await ada.answer()).text
+        await ada.say("long")
+        await gateway.settle()
+        parts = [message.text for message in ada.messages()[2:]]
+        assert len(parts) > 1
+        assert LONG.split() == " ".join(parts).split()
+        bob = gateway.person()
+        await bob.say("count")
+        assert "I have heard 1 messages." == (await bob.answer()).text
+
+
+async def test_its_tools_run_and_are_steps_of_the_turn(rig: BridgeRig) -> None:
+    async with running(rig) as gateway:
+        ada = gateway.person()
+        await ada.say("price of tea")
+        assert "tea costs 3 euros" in (await ada.answer()).text
+        (session,) = (await gateway.operator("GET /v1/all-sessions"))["sessions"]
+        hops = (await gateway.operator(f"GET /v1/all-sessions/{session['id']}"))["hops"]
+        steps = [(hop["facts"]["tool"], hop["facts"].get("outcome")) for hop in hops if hop["hop"].startswith("tool_")]
+        assert ([("price", None), ("price", "done")] if rig.shows_calls else []) == steps
+
+
+async def test_a_tool_waits_for_approval(rig: BridgeRig) -> None:
+    if not rig.asks:
+        pytest.skip("this bridge cannot ask")
+    async with running(rig) as gateway:
+        ada = gateway.person()
+        await ada.say("order tea")
+        question = await ada.answer()
+        assert "tea" in question.text
+        assert [] == Ledger.ordered
+        await ada.press("Allow once")
+        assert "tea is ordered" in (await ada.answer()).text
+        await ada.say("order gold")
+        await ada.answer("gold")
+        await ada.press("Deny")
+        assert "gold is ordered" not in (await ada.answer()).text
+        assert ["tea"] == Ledger.ordered
+
+
+async def test_a_message_in_between_is_heard(rig: BridgeRig) -> None:
+    Ledger.counted = asyncio.Event()
+    async with running(rig) as gateway:
+        ada = gateway.person()
+        await ada.say("stock of tea")
+        await gateway.until(lambda: Ledger.counting == ["tea"], "the count")
+        await ada.say("hurry up")
+        await asyncio.sleep(0.1)
+        Ledger.counted.set()
+        answer = await ada.answer()
+        assert "You said: hurry up" in answer.text
+
+
+async def test_stop_ends_a_run_that_hangs_and_the_next_message_is_answered(rig: BridgeRig) -> None:
+    async with running(rig) as gateway:
+        ada = gateway.person()
+        await ada.say("hang")
+        await gateway.until(lambda: any("One moment" in message.text for message in ada.messages()), "the beginning")
+        await ada.say("/stop")
+        assert "One moment" in (await ada.answer("Stopped")).text
+        await ada.say("hello")
+        await ada.answer("You said: hello")
+
+
+async def test_a_run_that_hangs_ends_at_the_deadline_and_one_that_breaks_says_so(rig: BridgeRig) -> None:
+    async with running(rig, "deadline_s = 1\nworking_s = 0\n") as gateway:
+        ada = gateway.person()
+        await ada.say("hang")
+        assert "One moment" in (await ada.answer("time")).text
+        await ada.say("break")
+        assert "One moment" != (await ada.answer("One moment")).text
+        await ada.say("hello")
+        await ada.answer("You said: hello")
+
+
+@pytest.mark.gate
+async def test_a_kill_while_a_tool_runs_loses_nothing_and_says_nothing_twice(rig: BridgeRig, tmp_path: Path) -> None:
+    (tmp_path / "gateway.toml").write_text(f"{rig.config}[access]\ndirect = 'open'\ndanger_allow_everyone = true\n")
+    (tmp_path / "home").mkdir(mode=0o700)
+    (slow := tmp_path / "slow").touch()
+    counts = tmp_path / "counts"
+    ours = {"PYTHONPATH": str(ROOT), "TENK_HOME": str(tmp_path / "home"), "TENK_HTTP": "127.0.0.1:0"}
+    async with TelegramSimulator.with_bot() as telegram, ModelServer() as model:
+        environ = os.environ | ours | telegram.environment() | {"SHOP_COUNTS": str(counts)}
+        world = PantryWorld(tmp_path, [telegram], model, environ)
+        chat = telegram.direct(PERSON)
+        async with world.life(killed=True) as running:
+            telegram.say(chat, "stock of tea")
+            await running.until(counts.exists, "the count")
+        slow.unlink()
+        async with world.life() as running:
+            await running.answered(telegram, "The shop says: ")
+            telegram.say(chat, "count")
+            await running.answered(telegram, "I have heard 2 messages.")
+    assert 2 == len(telegram.answers(chat))
+    assert (1 if rig.shows_calls else 2) >= len(counts.read_text().split())
