@@ -153,6 +153,7 @@ class Invocation:
     texts: Catalogue
     clock: Callable[[], datetime]  # the store's time, to be used inside the commit
     scopes: frozenset[str] | None = None  # of the API key it came by; None: without a key
+    button: Button | None = None  # the pressed one, kept with its message; None: it is over, or none was pressed
 
     def say(self, key: str, /, **values: object) -> str:
         """Return a text of the catalogue in the person's language."""

@@ -252,6 +252,8 @@ class CommandRunner:
         """Run what a button stands for, and take its buttons away; not if they may be another person's."""
         account, now = f"{pressed.address.channel}:{pressed.address.account}", self._process.clocks.now()
         meant = self._deps.buttons.open(pressed.data, principal.user_id, account, now)
+        find = partial(standing_buttons.find_standing, address=pressed.address, data=pressed.data, now=now)
+        button = await self._deps.store.read(find, lasting=True)
         handle = self._deps.handles.get(meant.word) if isinstance(meant, ButtonContent) else None
         if handle is None or not isinstance(meant, ButtonContent):
             log.warning("button_void", event_id=pressed.event_id, user_id=principal.user_id, why=str(meant))
@@ -259,12 +261,10 @@ class CommandRunner:
             wanted: Reply | Write = Reply(self._deps.texts.text(principal.locale, key))
         else:
             asked = await self._invocation(session, row, principal, meant.word, meant.subject)
-            wanted = await self._ask(handle, asked)
-        find = partial(standing_buttons.find_standing, address=pressed.address, data=pressed.data, now=now)
-        is_standing = await self._deps.store.read(find, lasting=True) is not None
+            wanted = await self._ask(handle, replace(asked, button=button))
         is_theirs = meant is not InvalidPress.FORGED
         await self._commit(session, row, wanted, Outcome.ANSWERED, pressed=pressed.data if is_theirs else "")
-        if is_theirs and not is_standing:  # else the commit has ended them
+        if is_theirs and button is None:  # else the commit has ended them
             channel = await self._process.channels.when_loaded(pressed.address)
             await close_buttons(channel, pressed.address, pressed.message_id)
 

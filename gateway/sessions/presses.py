@@ -129,13 +129,9 @@ class SuggestionButtons:
 
     async def run(self, asked: Invocation) -> Reply | Write:
         """Run the command of a button under a reply; it is kept with that message."""
-        event, over = asked.row.event, Reply(offer_text(asked, ""))
-        if not isinstance(event, ButtonPressed):
-            return over
-        find = partial(standing_buttons.find_standing, address=event.address, data=event.data, now=asked.clock())
-        button = await asked.store.read(find, lasting=True)
+        event, button, over = asked.row.event, asked.button, Reply(offer_text(asked, ""))
         command, name, arguments = (None if button is None else self.table.parse(button.words)) or (None, "", "")
-        if button is None or command is None:
+        if button is None or command is None or not isinstance(event, ButtonPressed):
             return over
         if (refusal := self.table.refusal(command, asked.principal, asked.scopes)) is not None:
             return Reply(refusal)
