@@ -104,7 +104,8 @@ def _update_alert(trouble: Trouble, before: Alert | None, now: datetime) -> Aler
         alert = before
     due = trouble.at_once or now - alert.began_at >= GRACE
     is_news = not alert.is_told or trouble.level > alert.level
-    quiet = alert.told_at is not None and now - alert.told_at < QUIET
+    has_grown = alert.is_told and alert.level == 0 < trouble.level  # it does not end by itself any more
+    quiet = alert.told_at is not None and now - alert.told_at < QUIET and not has_grown
     return replace(alert, told_at=now, level=trouble.level) if due and is_news and not quiet else alert
 
 
@@ -160,7 +161,7 @@ class OwnerAlerts:
             "minutes": max(1, round((now - alert.began_at) / timedelta(minutes=1))),
             **({} if trouble is None else trouble.counts),
         }
-        said = f"alerts.{kind}" + ("" if trouble else "_over")
+        said = f"alerts.{kind}_over" if trouble is None else f"alerts.{trouble.text or kind}"
         cause = Notice("alert", place)
         return await self._words.parts(audience, cause, lambda owner: HARNESS.text(owner.locale, said, **values), down)
 

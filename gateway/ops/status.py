@@ -45,12 +45,13 @@ class ModelHealth:
 
     def troubles(self) -> "list[Trouble]":
         """Return the models with a failure that does not end by itself, or with `FEW` failures in a row."""
-        kinds = {model: failing.kind in REFUSED for model, failing in self.watch.failing.items()}
-        return [
-            Trouble("key" if kinds[model] else "model", model, failing.words, at_once=kinds[model])
-            for model, failing in self.watch.failing.items()
-            if kinds[model] or failing.times >= FEW
-        ]
+        found = []
+        for model, failing in self.watch.failing.items():
+            is_refused = failing.kind in REFUSED
+            text = "key" if is_refused else "model"
+            if is_refused or failing.times >= FEW:
+                found.append(Trouble("model", model, failing.words, is_refused, int(is_refused), text=text))
+        return found
 
     def drifts(self) -> "list[Trouble]":
         """Return the models whose tokens we underestimated `FEW` times in a row."""
@@ -87,13 +88,14 @@ def tenant_of(key: str) -> str:
 class Trouble:
     """A problem that needs an operator."""
 
-    kind: str  # channel | hook | capability | trust | key | model | estimates | price | letters | versions
+    kind: str  # channel | hook | capability | trust | model | estimates | price | letters | versions
     name: str  # the affected part: telegram:main, openai:gpt-5; "" if there is only one
     why: str  # the cause, as far as known
     at_once: bool = False  # True if it does not end by itself
-    level: int = 0  # grows as the problem grows
+    level: int = 0  # grows as the problem grows; 0: nothing counts it, and it may end by itself
     counts: Mapping[str, int] = field(default_factory=dict)  # affected things by kind, if counted
     tenant: str = DEFAULT_TENANT  # the tenant whose owners are told
+    text: str = ""  # the text that tells owners; "": that of the kind
 
     @property
     def key(self) -> str:
@@ -272,9 +274,7 @@ class GatewayStatus:
         whose = {model: tenant for tenant, models in others.items() for model in models}
         for model in self._model.watch.answered:
             tenant = whose.get(model, DEFAULT_TENANT)
-            found |= {
-                Trouble(kind, model, "", tenant=tenant).key: None for kind in ("key", "model", "estimates", "price")
-            }
+            found |= {Trouble(kind, model, "", tenant=tenant).key: None for kind in ("model", "estimates", "price")}
         of_models = (*self._model.troubles(), *self._model.drifts(), *self._price_troubles())
         wrong = [replace(each, tenant=whose.get(each.name, DEFAULT_TENANT)) for each in of_models]
         found |= {trouble.key: trouble for trouble in wrong}

@@ -53,7 +53,7 @@ async def test_a_model_that_fails_everybody_is_not_ready(tmp_path: Path) -> None
         failing = await here.operator("GET /v1/status")
         (asked,) = (await here.operator("GET /v1/trace", {"who": "2", "count": 1}))["messages"]
     assert "fails since 20" in failing["models"]["openai:journey"]
-    assert "auth (HTTP 401)" in failing["needs_you"]["key openai:journey"]
+    assert "auth (HTTP 401)" in failing["needs_you"]["model openai:journey"]
     assert "model" in failing["parts"]
     assert "by offline:rules, because the first model failed (openai:journey: auth)" in asked["verdict"][0]
 

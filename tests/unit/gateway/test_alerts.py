@@ -36,7 +36,7 @@ from tests.fakes.people import NOON, OnConnection, database, minutes
 from tests.fakes.spine import quick_store
 
 DOWN = Trouble("channel", "telegram:main", "no route")
-KEY = Trouble("key", "openai:x", "refused", at_once=True)
+KEY = Trouble("model", "openai:x", "refused", at_once=True, text="key")
 
 
 class Owners:
@@ -89,6 +89,22 @@ def test_what_comes_and_goes_is_told_once_an_hour() -> None:
     ] == owners.told
 
 
+def test_a_model_that_fails_and_then_refuses_its_key_answers_again_once() -> None:
+    watch, known, told = ModelWatch(lambda: NOON), dict[str, Alert](), list[str]()
+    health = ModelHealth(dict, watch)
+    failures = [FailureKind.SERVER] * 6 + [FailureKind.AUTH, FailureKind.SERVER, FailureKind.AUTH]
+    for minute, kind in enumerate([*failures, None]):
+        if kind is None:
+            watch.note_response("openai:x")
+        else:
+            watch.note_failure("openai:x", ModelFailure(kind, "no"))
+        troubles = {trouble.key: trouble for trouble in health.troubles()}
+        result = review(troubles or {KEY.key: None}, known, NOON + minutes(minute))
+        known |= {alert.key: alert for alert in result.changed}
+        told += [f"{minute}: {each.trouble.text if each.trouble else 'over'}" for each in result.messages]
+    assert ["3: model", "6: key", "9: over"] == told
+
+
 def test_what_was_told_is_kept() -> None:
     alert = Alert("channel telegram:main", NOON, NOON + timedelta(minutes=1), None, 4)
     with database() as connection:
@@ -121,7 +137,8 @@ def test_letters_that_failed_are_counted_without_alerts_and_apologies() -> None:
 @pytest.mark.parametrize("locale", ["en", "es"])
 def test_each_trouble_has_its_words(kind: str, locale: str) -> None:
     values = {"name": "telegram:main", "why": "no route", "minutes": 5, "dead": 2, "unknown": 1}
-    told, over = (HARNESS.text(locale, f"alerts.{kind}{end}", **values) for end in ("", "_over"))
+    told = HARNESS.text(locale, f"alerts.{kind}", **values)
+    over = HARNESS.text(locale, f"alerts.{'model' if kind == 'key' else kind}_over", **values)
     assert ("no route" in told, "tenk" in told, "✅" in over) == (True, kind != "versions", True)
 
 
@@ -148,8 +165,7 @@ async def test_what_is_wrong_is_found_where_it_can_be_known() -> None:
         "channel a:main": None,
         "channel c:main": False,
         "channel d:main": True,
-        "key openai:x": True,
-        "key openai:z": None,
+        "model openai:x": True,
         "model openai:z": None,
         "estimates openai:z": None,
         "price openai:z": None,
@@ -235,13 +251,13 @@ async def test_each_trouble_is_a_tenants(tmp_path: Path) -> None:
     assert {
         "channel telegram:main": "default",
         "channel telegram:bell @bell": "bell",
-        "key openai:ours": "default",
-        "key openai:bells @bell": "bell",
+        "model openai:ours": "default",
+        "model openai:bells @bell": "bell",
         "letters @bell": "bell",
         "versions": "default",
     } == {key: trouble.tenant for key, trouble in found.items() if trouble is not None}
     well = {key for key, trouble in found.items() if trouble is None}
-    of_spare = {f"{kind} openai:bells-spare @bell" for kind in ("key", "model", "estimates", "price")}
+    of_spare = {f"{kind} openai:bells-spare @bell" for kind in ("model", "estimates", "price")}
     assert {"letters", "letters @cole", "trust", "trust @bell", "trust @cole", *of_spare} == well
     assert ["bell", "default"] == [tenant_of(key) for key in ("letters @bell", "letters")]
     bells = standing.of("bell")

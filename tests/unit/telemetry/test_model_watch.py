@@ -65,7 +65,7 @@ async def test_a_model_that_fails_is_called_so_until_it_answers() -> None:
     await ask(None)
     await ask(FailureKind.AUTH)
     (refused,) = standing.troubles()
-    assert ("key test:watched", True) == (refused.key, refused.at_once)
+    assert ("model test:watched", True) == (refused.key, refused.at_once)
     rests = ModelHealth(lambda: {"test:watched": "rests until then", "test:other": "rests"}, watch).states()
     assert rests["test:watched"].endswith("(HTTP 500): no; rests until then")
     assert "rests" == rests["test:other"]
