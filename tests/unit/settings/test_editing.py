@@ -121,6 +121,8 @@ def test_a_secret_is_taken_out_of_its_file(tmp_path: Path) -> None:
     path = files(tmp_path, "", '[model]\napi_key = "sk-1"\n')
     draft(path, {}, {("model", "api_key"): None}).write()
     assert EMPTIED == (tmp_path / "secrets.toml").read_text()
+    draft(path, {}, {("model", "api_key"): "sk-2"}).write()
+    assert '[model]\napi_key = "sk-2"\n' == (tmp_path / "secrets.toml").read_text()
     path = files(tmp_path, "[model]\nname = 'openai:x'\nbase_url = 'http://127.0.0.1:9/v1'\n", "")
     with pytest.raises(SettingsError, match=r"model\.api_key"):
         draft(path, {}, {("model", "base_url"): None})
