@@ -158,7 +158,8 @@ def _as_toml(text: str) -> Any:
 
 def _with_all(file: ConfigFile, changes: Changes) -> ConfigFile:
     for key, value in changes.items():
-        text = without_value(file.text, key) if value is None else with_value(file.text.removeprefix(EMPTIED), key, value)
+        before = file.text.removeprefix(EMPTIED)
+        text = without_value(before, key) if value is None else with_value(before, key, value)
         file = _with_text(file, text)
     return file
 
