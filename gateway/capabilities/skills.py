@@ -269,6 +269,9 @@ class Skills(Capability):
 
     # ---------------------------------------------------------------- what operators see
 
+    def states(self) -> Mapping[str, str]:
+        return {"skills": f"ready: {self._list_names()}"} if self._has_model else {}
+
     def troubles(self) -> Mapping[str, str]:
         broken = {f"skill {Path(path).name}": why for path, why in self._found.flaws.items()}
         self._told.update(broken)
@@ -294,11 +297,11 @@ class Skills(Capability):
         wrong = [Finding(f"skill {path}", why, "correct it, or remove it") for path, why in flaws.items()]
         if not self._has_model:
             return [Finding("skills", "no model is configured that could follow them", "set model.name"), *wrong]
+        return [Finding("skills", self._list_names()), *wrong]
+
+    def _list_names(self) -> str:
         names = ", ".join(skill.name for skill in Library(self._shared).skills)
-        return [
-            Finding("skills", f"{names or 'none'}; in workspaces {len(list(self._trusted_skills()))} trusted"),
-            *wrong,
-        ]
+        return f"{names or 'none'}; in workspaces {len(list(self._trusted_skills()))} trusted"
 
     async def run(self, changed: Callable[[], None]) -> None:
         """Read the folders again and again, and after each change of trust."""

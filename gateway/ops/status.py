@@ -12,6 +12,7 @@ from agent.models.health import READY
 from agent.ports import ChatModel
 from channels.base import ChannelState, CountsConnections
 from channels.messages import DEFAULT_TENANT
+from gateway.access.agents import AgentChoice
 from gateway.errors import StoreUnavailable
 from gateway.http.server import PartHealth
 from gateway.operators.models import ClusterAccount, ClusterBacklog, ClusterMember, ClusterReport, Status
@@ -164,6 +165,9 @@ class ShowsStatus(Protocol):
 
     @property
     def budgets(self) -> Budgets: ...
+
+    @property
+    def agents(self) -> AgentChoice: ...
 
     @property
     def hooks(self) -> HookChain: ...
@@ -351,7 +355,7 @@ class GatewayStatus:
                 for name, part in self.health().items()
             },
             connections=self._connections() or None,
-            capabilities=own.capabilities.states() or None,
+            capabilities={**_list_agents(own.agents), **own.capabilities.states()} or None,
             turns_running=self._router.running_of(known),
             inbox_open=await self._store.read(inbox.open_count),
             outbox=await self._store.read(outbox.depths),
@@ -376,6 +380,11 @@ class GatewayStatus:
             if open_ is not None:
                 found[name] = f"{open_.open} of {open_.wanted} {open_.kind}"
         return found
+
+
+def _list_agents(agents: AgentChoice) -> dict[str, str]:
+    """Return the names of all agents as the state of a part, if there are several."""
+    return {} if agents.is_single else {"agents": f"ready: {', '.join(agent.name for agent in agents.offered)}"}
 
 
 def cluster_report(look: ClusterLook, me: Member) -> ClusterReport:

@@ -62,6 +62,7 @@ async def test_each_agent_remembers_its_own_conversation_also_after_a_restart(tm
     async with house(tmp_path, config=GROUPS + HOST) as here:
         room = here.sim.room(77)
         mention = here.sim.mention
+        assert "ready: coach, finder, host" == (await here.operator("GET /v1/status"))["capabilities"]["agents"]
         assert ("coach", ["one"]) == await ask(here, ANA, "one")
         assert "coach: TenK Coach\n• finder: Finds things out\n" in await command(here, ANA, "/agent", "finder")
         await command(here, ANA, "/agent finder", "finder answers")

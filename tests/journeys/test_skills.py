@@ -72,6 +72,7 @@ async def test_a_procedure_becomes_a_skill_and_a_command(tmp_path: Path) -> None
         gateway.model.answers("Play D major at 40.")
         await ada.say("/warm_up D major")
         await ada.answer("Play D major at 40.")
+        assert "in workspaces 1 trusted" in (await gateway.operator("GET /v1/status"))["capabilities"]["skills"]
         assert "Stretch, then play D major at 40." == result_of(gateway)["data"]["instructions"]
         assert "- warm-up: Warm up the left hand." in prompt_of(gateway)
 
