@@ -29,10 +29,12 @@ from agent.transcript import (
     Item,
     ModelResponded,
     NoteItem,
+    Steered,
     ToolIntended,
     ToolItem,
     ToolReturned,
     TurnEnded,
+    TurnStarted,
     answer_separator,
     answer_text,
 )
@@ -49,6 +51,7 @@ MOST_WAITING = 256
 Call = tuple[ModelResponded, int]
 """A call: its response and its place among the response's calls."""
 
+_SAID = (TurnStarted, Steered)
 SKIPPED_RESULT = failure_result(SKIPPED)
 LOST = "Outcome unknown: the process died while this ran. Look before you call it again."
 REFUSED = {
@@ -84,15 +87,16 @@ class ForeignTurn(TurnEnding):
 
     foreign: ForeignAgent
     _shown: list[str] = field(default_factory=list)
-    _questions: dict[str, str] = field(default_factory=dict)  # the framework's words, by call id
+    _asked: dict[str, NeedsApproval] = field(default_factory=dict)  # in this process, by call id
 
     async def step(self) -> EndReason | None:
         """Run the agent until it answers or is to hear new messages; return how the turn ended, or None to continue."""
         journal = self.scope.journal
         self._check()
-        await self._settle_lost_calls()
-        await journal.steer([self._to_result(*call, SKIPPED_RESULT, CallOutcome.SKIPPED) for call in self._open()])
-        response = journal.unfinished or await self._run_agent(await self._consents(self._open()))
+        if not self.foreign.keeps_state:
+            await self._settle_lost_calls()
+        await journal.steer([self._to_result(*call, SKIPPED_RESULT, CallOutcome.SKIPPED) for call in self._waiting()])
+        response = journal.unfinished or await self._run_agent(await self._consents(self._waiting()))
         if response is None:
             return None
         if not self._steering_waits():
@@ -112,13 +116,21 @@ class ForeignTurn(TurnEnding):
 
     async def _settle_lost_calls(self) -> None:
         """Give calls that had begun when the process died their result: that it is unknown."""
-        lost = [
-            self._to_result(response, index, failure_result(LOST), CallOutcome.UNKNOWN)
-            for response, index in open_calls(self.scope.journal.events)
-            if not self._waits(response, index)
-        ]
+        waiting = self._waiting()
+        lost = [call for call in self._open() if call not in waiting]
         if lost:
-            await self.scope.journal.record(*lost)
+            result = failure_result(LOST)
+            await self.scope.journal.record(*(self._to_result(*call, result, CallOutcome.UNKNOWN) for call in lost))
+
+    def _waiting(self) -> list[Call]:
+        """Return the open calls that wait for approval: they were asked about after they last began."""
+        waits: dict[str, bool] = {}
+        for event in self.scope.journal.events:
+            if isinstance(event, Parked):
+                waits[event.about] = True
+            elif isinstance(event, ToolIntended):
+                waits[event.call_key] = False
+        return [call for call in self._open() if waits.get(self._key(*call))]
 
     async def _consents(self, asked: Sequence[Call]) -> dict[str, bool]:
         """Return the person's answers about these calls, by call id; those that are allowed begin now.
@@ -148,26 +160,17 @@ class ForeignTurn(TurnEnding):
             TurnParked: they are asked now.
         """
         consents, call = self.scope.ports.consents, response.tool_calls[index]
+        asked = self._asked.get(call.id) or NeedsApproval(call.id)
         ask = AskedCall(
-            call_key=self.scope.journal.call_key(response.step, index),
+            call_key=self._key(response, index),
             step=response.step,
             tool=call.name,
             arguments=_sort_arguments(call.arguments),
-            question=self._questions.get(call.id, ""),
-            may_remember=True,
+            question=asked.question,
+            may_remember=asked.may_remember,
         )
         said = await consents.consent(ask)
         return await consents.park(ask, self.scope.deadline.remaining_s()) if said is None else said
-
-    def _waits(self, response: ModelResponded, index: int) -> bool:
-        """Return True if an open call waits for approval: its step was parked after the call was last begun."""
-        key, waits = self.scope.journal.call_key(response.step, index), False
-        for event in self.scope.journal.events:
-            if isinstance(event, Parked) and event.step == response.step:
-                waits = True
-            elif isinstance(event, ToolIntended) and event.call_key == key:
-                waits = False
-        return waits
 
     # ---------------------------------------------------------------- one run of the agent
 
@@ -175,6 +178,9 @@ class ForeignTurn(TurnEnding):
         """Run the agent to its answer; return None if the person's new messages ended the run."""
         outcome = await self._exchange(consents)
         while isinstance(outcome, list):
+            left_s = self.scope.deadline.remaining_s()
+            asked = [(response.step, self._key(response, at), response.tool_calls[at].name) for response, at in outcome]
+            await self.scope.journal.record(*(Parked(step, key, tool, "", left_s) for step, key, tool in asked))
             outcome = await self._exchange(await self._consents(outcome))
         return outcome
 
@@ -188,6 +194,8 @@ class ForeignTurn(TurnEnding):
                 match event:
                     case TextDelta():
                         self._show(event.text)
+                    case TextDiscarded():
+                        self._discard()
                     case Responded(calls=()):
                         return self._to_response(event)
                     case Responded():
@@ -198,7 +206,7 @@ class ForeignTurn(TurnEnding):
                             return None
                     case NeedsApproval():
                         asked.append(self._find(event.call_id))
-                        self._questions[event.call_id] = event.question
+                        self._asked[event.call_id] = event
                     case error:
                         raise self._failure(error)
                 queue.task_done()
@@ -214,10 +222,16 @@ class ForeignTurn(TurnEnding):
         if consents:  # the transcript fills in a result for each call
             items = [item for item in items if not (isinstance(item, ToolItem) and item.call_id in consents)]
         return Exchange(
-            id=f"{turn.id}/{len(scope.journal.events)}",
+            turn=turn.id,
             conversation=turn.conversation,
             principal=turn.principal,
             items=items,
+            said=[
+                item
+                for event in scope.journal.events
+                if isinstance(event, TurnStarted | Steered)
+                for item in event.items
+            ],
             consents=consents,
             hints=turn.hints,
             memory=turn.memory,
@@ -247,6 +261,11 @@ class ForeignTurn(TurnEnding):
             raise Interrupted(EndReason.MAX_TOKENS)
         watchers.progress(TextDelta(self._shown[-1]))
 
+    def _discard(self) -> None:
+        if self._shown:
+            self.scope.ports.watchers.progress(TextDiscarded())
+            self._shown.clear()
+
     def _to_response(self, event: Responded) -> ModelResponded:
         kept: JsonValue = {"bridge": self.foreign.name, "state": event.state}
         state = () if event.state is None else (kept,)
@@ -262,9 +281,7 @@ class ForeignTurn(TurnEnding):
             raise Interrupted(EndReason.MAX_STEPS)
         if len(event.calls) > self.scope.limits.max_calls:
             raise ModelFailure(FailureKind.SERVER, f"it made {len(event.calls)} calls at once")
-        if self._shown:
-            self.scope.ports.watchers.progress(TextDiscarded())  # text beside a call is not part of the answer
-            self._shown.clear()
+        self._discard()  # text beside a call is not part of the answer
         response = self._to_response(event)
         await self.scope.journal.record(response, *(self._to_intent(response, at) for at in range(len(event.calls))))
         for at, call in enumerate(event.calls):
@@ -300,12 +317,15 @@ class ForeignTurn(TurnEnding):
     def _steering_waits(self) -> bool:
         return self.scope.ports.journal.steering_waits()
 
+    def _key(self, response: ModelResponded, index: int) -> str:
+        return self.scope.journal.call_key(response.step, index)
+
     def _to_intent(self, response: ModelResponded, index: int) -> ToolIntended:
         call = response.tool_calls[index]
-        return ToolIntended(response.step, self.scope.journal.call_key(response.step, index), call.name, call.arguments)
+        return ToolIntended(response.step, self._key(response, index), call.name, call.arguments)
 
     def _to_result(self, response: ModelResponded, index: int, content: str, outcome: CallOutcome) -> ToolReturned:
-        call, key = response.tool_calls[index], self.scope.journal.call_key(response.step, index)
+        call, key = response.tool_calls[index], self._key(response, index)
         return ToolReturned(response.step, key, call.id, call.name, content, outcome)
 
     def _failure(self, error: Exception) -> ModelFailure:

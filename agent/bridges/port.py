@@ -10,7 +10,7 @@ from typing import Protocol
 
 from pydantic import JsonValue
 
-from agent.ports import Principal, TextDelta
+from agent.ports import Principal, TextDelta, TextDiscarded
 from agent.transcript import AssistantItem, Item, ToolCall, Usage, UserItem
 
 
@@ -21,10 +21,11 @@ class Exchange:
     A turn has several if its person writes in between, or is asked for approval.
     """
 
-    id: str  # unique, the same when it is repeated after a crash
+    turn: str  # its id
     conversation: str  # opaque, of the conversation; another one after `/new`
     principal: Principal
     items: Sequence[Item]  # the conversation, this turn's messages and steps included, oldest first
+    said: Sequence[UserItem]  # this turn's messages; a later exchange of the turn has the same first ones
     consents: Mapping[str, bool] = field(default_factory=dict)
     """The person's answers about the last response's calls, by call id; such calls have no result among the items."""
     hints: str = ""  # the channel's formatting hints for text
@@ -76,9 +77,10 @@ class NeedsApproval:
 
     call_id: str
     question: str = ""  # the framework's own words, shown above the call
+    may_remember: bool = True  # offer "always", for all calls of this name
 
 
-ForeignEvent = TextDelta | Responded | Returned | NeedsApproval
+ForeignEvent = TextDelta | TextDiscarded | Responded | Returned | NeedsApproval
 
 
 class ForeignAgent(Protocol):
@@ -90,6 +92,8 @@ class ForeignAgent(Protocol):
     """Its name for people; "" if it has none."""
     steers: bool
     """True: a run may be ended after a step and begun again with the person's new messages."""
+    keeps_state: bool
+    """True: it goes on where a run was; calls that had begun when the process died get their results then."""
 
     def run(self, exchange: Exchange) -> AsyncGenerator[ForeignEvent, None]:
         """Yield what happens until the answer, or until calls need approval.

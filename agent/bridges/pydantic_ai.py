@@ -72,6 +72,7 @@ class PydanticAgent:
     """An agent of Pydantic AI."""
 
     steers = True
+    keeps_state = False
 
     def __init__(self, name: str, agent: "AbstractAgent[Principal, object]") -> None:
         self.name = name

@@ -36,6 +36,7 @@ class Bridge:
 
 
 BRIDGES = {
+    "langgraph": Bridge("agent.bridges.langgraph", "langgraph", "MODULE:GRAPH"),
     "pydantic-ai": Bridge("agent.bridges.pydantic_ai", "pydantic_ai", "MODULE:AGENT"),
 }
 

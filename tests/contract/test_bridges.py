@@ -33,6 +33,8 @@ class BridgeRig:
 
 
 RIGS = {
+    "langgraph": BridgeRig("langgraph:tests.fakes.shops.langgraph_shop:keeping"),
+    "langgraph without checkpointer": BridgeRig("langgraph:tests.fakes.shops.langgraph_shop:shop", asks=False),
     "pydantic-ai": BridgeRig("pydantic-ai:tests.fakes.shops.pydantic_ai_shop:shop"),
 }
 

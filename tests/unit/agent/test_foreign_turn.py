@@ -39,6 +39,7 @@ class ScriptedAgent:
 
     script: Script
     steers: bool = True
+    keeps_state: bool = False
     name: str = "scripted:test"
     title: str = ""
     asked: list[Exchange] = field(default_factory=list)
