@@ -10,7 +10,7 @@ from channels.messages import Attachment, AttachmentKind
 from gateway.sessions.user_items import frame, label, read_text_file
 from tests.fakes.chat import FakeChannel
 
-_FRAME = re.compile(r"\[begin (\w{12}): (.*)\]\n(.*)\n\[end \1\]\Z", re.DOTALL)
+_FRAME = re.compile(r"\[begin (\w{12}): ([^\n]*)\]\n(.*)\n\[end \1\]\Z", re.DOTALL)
 
 
 @given(st.text(), st.text())
