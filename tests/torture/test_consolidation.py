@@ -3,8 +3,6 @@
 import asyncio
 import os
 import random
-import sys
-from asyncio.subprocess import PIPE, Process
 from collections import defaultdict
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -21,6 +19,7 @@ from gateway.store.engine import Connection, Store
 from gateway.store.journal import TurnRow
 from gateway.store.people import Newcomer, enrol
 from gateway.store.tables.base import new_id
+from tests.fakes.fork_server import Forked, ForkServer
 from tests.torture import consolidation_worker
 from tests.torture.consolidation_worker import READY, TENANT
 
@@ -42,22 +41,20 @@ def talk(connection: Connection, user_id: str, person: int, first: int, count: i
         journal.end_turn(connection, turn.id, EndReason.COMPLETED, now)
 
 
-async def start(url: str) -> Process:
+async def start(url: str, out: Path) -> Forked:
     """Start a process, and return it when it begins to work."""
-    environ = {**os.environ, "PYTHONPATH": str(ROOT)}
-    command = (sys.executable, "-P", consolidation_worker.__file__, url)
-    process = await asyncio.create_subprocess_exec(*command, env=environ, stdout=PIPE)
-    assert process.stdout is not None
-    async for line in process.stdout:
-        if line.decode().strip() == READY:
-            return process
-    raise AssertionError("it did not begin")
+    out.touch()
+    process = ForkServer.of().start([str(consolidation_worker.__file__), url], os.environ, ROOT, out, out)
+    while READY not in out.read_text().splitlines():
+        assert process.poll() is None, out.read_text()
+        await asyncio.sleep(0.02)
+    return process
 
 
-async def end(process: Process) -> None:
-    if process.returncode is None:
+async def end(process: Forked) -> None:
+    if process.poll() is None:
         process.kill()
-        await process.communicate()
+        await process.wait()
 
 
 async def settle(store: Store, messages: int) -> None:
@@ -79,8 +76,8 @@ async def settle(store: Store, messages: int) -> None:
         pytest.param(KILLS, marks=[pytest.mark.long, pytest.mark.timeout(3600)]),
     ],
 )
-async def test_each_passage_is_consolidated_once(url: str, kills: int) -> None:
-    store, chance, processes = await Store.open(url), random.Random(kills), list[Process]()
+async def test_each_passage_is_consolidated_once(url: str, kills: int, tmp_path: Path) -> None:
+    store, chance, processes = await Store.open(url), random.Random(kills), list[Forked]()
     people = []
     for person in range(PEOPLE):
         known = await store.commit(enrol, Newcomer(TENANT, f"sim:{person}", "", "", "member", "cli"), datetime.now(UTC))
@@ -89,7 +86,7 @@ async def test_each_passage_is_consolidated_once(url: str, kills: int) -> None:
     said, done = dict.fromkeys(range(PEOPLE), FIRST), list[int]()
     try:
         for kill in range(kills):
-            processes.append(await start(url))
+            processes.append(await start(url, tmp_path / f"{kill}.out"))
             for older in processes[:-1]:  # at work until now, and fenced
                 await end(older)
             await asyncio.sleep(chance.uniform(0.0, 0.5))
@@ -100,7 +97,7 @@ async def test_each_passage_is_consolidated_once(url: str, kills: int) -> None:
                 await store.of(TENANT).commit(talk, people[person], person, said[person], MORE)
                 said[person] += MORE
             done.append(await store.read(CONSOLIDATIONS.count))
-        processes.append(await start(url))
+        processes.append(await start(url, tmp_path / "last.out"))
         await settle(store, sum(said.values()))
     finally:
         for process in processes:

@@ -4,8 +4,6 @@ import asyncio
 import os
 import random
 import signal
-import sys
-from asyncio.subprocess import Process
 from collections.abc import Callable
 from pathlib import Path
 
@@ -17,6 +15,7 @@ from gateway.store import boards
 from gateway.store.boards import MAIN, TASKS, Board
 from gateway.store.engine import Connection, Store
 from gateway.store.tables.people import audit
+from tests.fakes.fork_server import Forked, ForkServer
 from tests.torture import team_worker
 from tests.torture.team_worker import DONE, LEASE, PERSON, TENANT
 
@@ -42,20 +41,20 @@ def waits_of(at: int, ids: list[str]) -> tuple[str, ...]:
 class Workers:
     """The processes; each that ends is started again until the board is done."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, log: Path) -> None:
         self._url = url
-        self._running: dict[int, Process] = {}
+        self._log = log
+        self._running: dict[int, Forked] = {}
 
-    async def start(self, number: int) -> None:
-        command = (sys.executable, "-P", team_worker.__file__, self._url, str(number))
-        environ = {**os.environ, "PYTHONPATH": str(ROOT)}
-        self._running[number] = await asyncio.create_subprocess_exec(*command, env=environ)
+    def start(self, number: int) -> None:
+        command = [str(team_worker.__file__), self._url, str(number)]
+        self._running[number] = ForkServer.of().start(command, os.environ, ROOT, self._log, self._log)
 
     async def disturb(self, chance: random.Random) -> None:
         """Kill a process and start it again, or let it stand still for longer than the lease of its tasks."""
         number = chance.randrange(PROCESSES)
         process = self._running[number]
-        if process.returncode is not None:
+        if process.poll() is not None:
             return
         if chance.random() < 0.25:
             process.send_signal(signal.SIGSTOP)
@@ -64,11 +63,11 @@ class Workers:
         else:
             process.kill()
             await process.wait()
-            await self.start(number)
+            self.start(number)
 
     @property
     def have_ended(self) -> bool:
-        return all(process.returncode is not None for process in self._running.values())
+        return all(process.poll() is not None for process in self._running.values())
 
     async def end(self) -> list[int]:
         """Wait for the end of all; return their exit codes."""
@@ -76,7 +75,7 @@ class Workers:
 
     def kill(self) -> None:
         for process in self._running.values():
-            if process.returncode is None:
+            if process.poll() is None:
                 process.kill()
 
 
@@ -87,18 +86,20 @@ class Workers:
         pytest.param(KILLS, marks=[pytest.mark.long, pytest.mark.timeout(1800)]),
     ],
 )
-async def test_each_task_is_done_once(url: str, kills: int, record_property: Callable[[str, object], None]) -> None:
-    store, chance, workers = await Store.open(url), random.Random(kills), Workers(url)
+async def test_each_task_is_done_once(
+    url: str, kills: int, tmp_path: Path, record_property: Callable[[str, object], None]
+) -> None:
+    store, chance, workers = await Store.open(url), random.Random(kills), Workers(url, tmp_path / "log")
     await store.of(TENANT).commit(add_tasks)
     try:
         for number in range(PROCESSES):
-            await workers.start(number)
+            workers.start(number)
         for _ in range(kills):
             await asyncio.sleep(chance.random())
             if workers.have_ended:
                 break
             await workers.disturb(chance)
-        assert [0] * PROCESSES == await workers.end()
+        assert [0] * PROCESSES == await workers.end(), (tmp_path / "log").read_text()
         done = sa.select(audit.c.subject).where(audit.c.action == DONE)
         effects = await store.read(lambda connection: sorted(connection.execute(done).scalars()))
         tasks = await store.read(TASKS.find)
