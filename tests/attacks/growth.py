@@ -43,6 +43,7 @@ class Entry:
 
     call: Call  # swallows only the errors that the function says it raises
     most_chars: int | None = None  # how much of the text it looks at; None: all of it
+    one_of: int = 1  # of so many shapes `make gate` tries one: the call is slow
 
 
 Times = tuple[float, float, float]

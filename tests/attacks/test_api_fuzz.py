@@ -19,7 +19,7 @@ from gateway.http.api.problems import ApiProblemAnswer
 from tests.fakes.api import ApiHouse, api_house
 
 SAMPLE = 150
-WHOLE = 5_000
+WHOLE = 1_500
 
 WORDS = [
     "", " ", "\x00", "../..", "main", "t-1", "%00", "a" * 200, "1", "-1", "0x10", "null", "NaN", "é", "🎸", "/log 5m a",
@@ -154,5 +154,5 @@ async def test_no_hostile_request_breaks_the_api(tmp_path: Path) -> None:
 
 @pytest.mark.gate
 @pytest.mark.timeout(600)
-async def test_no_request_of_5000_breaks_the_api(tmp_path: Path) -> None:
+async def test_no_request_of_1500_breaks_the_api(tmp_path: Path) -> None:
     await fuzz(tmp_path, WHOLE)

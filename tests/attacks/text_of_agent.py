@@ -286,7 +286,7 @@ def ruled(text: str) -> None:
 ENTRIES: dict[str, Entry] = {
     **OF_COACH,
     "agent.coach.log_line:parse_log behind a duration": Entry(log_then_text, log_line.MAX_LINE_CHARS),
-    "agent.coach.reader.reader:OfflineReader.answer": Entry(offline),
+    "agent.coach.reader.reader:OfflineReader.answer": Entry(offline, one_of=4),
     "agent.catalogue:language_of": Entry(language_of),
     "agent.permission_rules:ruling_of": Entry(ruled),
     "agent.models.openai_format:CompletionAssembly": Entry(streamed),

@@ -15,7 +15,7 @@ from tests.fakes.people import database
 from tests.fakes.postgres import PostgresServer
 from tests.house.tree import PACKAGES, ROOT
 
-SAMPLE, WHOLE = 1_000, 10_000
+SAMPLE, WHOLE = 1_000, 4_000
 SEED = int(os.environ.get("SEED", "20261123"))
 
 NAMES = [table.name for table in OF_TENANTS]

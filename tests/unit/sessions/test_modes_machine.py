@@ -232,4 +232,4 @@ TestModes.settings = settings(max_examples=share(120), stateful_step_count=50, d
 @pytest.mark.gate
 @pytest.mark.timeout(300)
 class TestModesAtLength(ModesMachine.TestCase):  # type: ignore[misc,name-defined]  hypothesis makes the class
-    settings = settings(max_examples=2_000, stateful_step_count=50, deadline=None)
+    settings = settings(max_examples=800, stateful_step_count=50, deadline=None)
