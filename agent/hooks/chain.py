@@ -99,7 +99,8 @@ class HookChain:
             if said.context.strip():
                 heard = replace(heard, context=PARAGRAPH.join(filter(None, (heard.context, said.context.strip()))))
             if said.decision is not None and (said.decision, heard.decision) != ("allow", "ask"):
-                heard = replace(heard, decision=said.decision, reason=said.reason or f"the hook {hook.name} says so")
+                own = "" if point is HookPoint.USER_PROMPT else f"the hook {hook.name} says so"  # its person reads it
+                heard = replace(heard, decision=said.decision, reason=said.reason or own)
                 refused = said.refused if isinstance(said, _Refusal) else None
                 heard = replace(heard, has_failed=isinstance(said, _Failed), refused=refused)
             if heard.decision == "deny":

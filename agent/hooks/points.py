@@ -69,6 +69,15 @@ class Hook:
     timeout_s: float = 5.0
     required: bool = True  # before a tool or a message: a failure denies it
 
+    def __post_init__(self) -> None:
+        """Check the point.
+
+        Raises:
+            ValueError: there is no such point.
+        """
+        if self.point not in list(HookPoint):
+            raise ValueError(f"a hook has no point {self.point!r}; there are {', '.join(HookPoint)}")
+
 
 class HookConfig(BaseModel):
     """One hook: a program, a Python function, or an extension's hook by name."""

@@ -1,7 +1,6 @@
 """Hooks hear what people say before a turn does: they may refuse it, put other words in its place, or add to it.
 
-What they add is framed as data. The person of a refused message reads the words of a `Refused` that a hook raised, or
-ours; the reason of another deny is in the log.
+What they add is framed as data. The person of a refused message reads the hook's words, or ours if it gave none.
 """
 
 from dataclasses import dataclass, replace
@@ -76,9 +75,10 @@ class HeardItems:
             return item
         heard = await self.hooks.ask(HookPoint.USER_PROMPT, _told_of(event) | {"text": item.text})
         if heard.decision == "deny":
-            if heard.refused is not None:
-                return MessageRefusal(heard.refused, "a hook")
-            return UNCHECKED if heard.has_failed else GUARDED
+            if heard.has_failed:
+                return UNCHECKED
+            reason = Refused("{reason}", reason=heard.reason) if heard.reason else None
+            return MessageRefusal(heard.refused or reason or Refused("answer.guarded"), "a hook")
         text = heard.replace if isinstance(heard.replace, str) else item.text
         return _add(replace(item, text=text), heard.context)
 

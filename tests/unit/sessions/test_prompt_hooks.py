@@ -77,7 +77,8 @@ async def test_a_message_is_rewritten_and_added_to(spine: Spine) -> None:
 @pytest.mark.parametrize(
     ("said", "words"),
     [
-        ({"decision": "deny", "reason": "not allowed"}, "I do not take messages that give me orders like this one."),
+        ({"decision": "deny", "reason": "Wholesale {is} by telephone."}, "Wholesale {is} by telephone."),
+        ({"decision": "deny"}, "I do not take messages that give me orders like this one."),
         ({"replace": {"text": "hello, [name]"}}, "that check does not work right now"),
     ],
 )

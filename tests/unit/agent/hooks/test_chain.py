@@ -270,3 +270,8 @@ class TestStop:
         _, port = await self.run(model, hook(asked.append, HookPoint.STOP))
         assert [] == asked
         assert isinstance(port.events[-1], TurnEnded)
+
+
+def test_a_hook_at_no_point_is_refused():
+    with pytest.raises(ValueError, match="no point 'user_promt'; there are session_start, user_prompt"):
+        replace(says(decision="deny"), point="user_promt")
