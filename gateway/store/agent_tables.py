@@ -10,6 +10,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from gateway.errors import SchemaTooNew
+from gateway.store.schema import whole
 from gateway.store.tables.base import NAMING
 
 LOCK = 0x74656E6C
@@ -43,6 +44,19 @@ class AgentTables:
 
     metadata: sa.MetaData
     steps: Sequence[Step] = ()
+
+    def __post_init__(self) -> None:
+        """Check the names.
+
+        Raises:
+            ValueError: a table has the name of one of the gateway's.
+        """
+        taken = sorted(set(self.metadata.tables) & {*whole.tables, versions.name})
+        if taken:
+            raise ValueError(
+                f"the gateway has tables of its own with the names {', '.join(taken)}: "
+                "begin those of an agent with its name, such as clerk_notes"
+            )
 
 
 def bring_up(connection: sa.Connection, agent: str, tables: AgentTables) -> None:

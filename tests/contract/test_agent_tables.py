@@ -37,6 +37,14 @@ async def columns(store: Store, table: str) -> set[str]:
     return await store.read(lambda connection: {one["name"] for one in sa.inspect(connection).get_columns(table)})
 
 
+def test_a_name_of_the_gateways_tables_is_refused() -> None:
+    metadata = agent_metadata()
+    for name in ("schedules", "agent_versions", "clerk_notes"):
+        sa.Table(name, metadata, sa.Column("id", sa.Integer, primary_key=True))
+    with pytest.raises(ValueError, match="with the names agent_versions, schedules: begin"):
+        AgentTables(metadata)
+
+
 async def test_fresh_tables_are_made_as_they_are_now(store: Store) -> None:
     for _ in range(2):
         await brought_up(store, second_version())
