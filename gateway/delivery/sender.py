@@ -73,7 +73,7 @@ class PartSender:
             said = _say_again(row, channel, part) if row.maybe_duplicate else channel.send(part)
             receipt = await call_within(timeout_s, said, broken=Permanent if action is Action.EDIT else Unknown)
         failpoint(AFTER_CALL[action])
-        return receipt
+        return _to_receipt(receipt)
 
     async def _to_outbound(self, row: OutboxRow, channel: Channel) -> OutboundPart:
         part, route = row.part, None
@@ -126,6 +126,17 @@ class PartSender:
         if row.maybe_duplicate and not channel.limits.idempotent_sends:
             rendered = replace(rendered, text=rendered.text + recovered_mark(row.part.locale))
         return rendered
+
+
+def _to_receipt(returned: object) -> Receipt:
+    """Return what a channel returned, if it is a receipt.
+
+    Raises:
+        Unknown: it is something else.
+    """
+    if isinstance(returned, Receipt):
+        return returned
+    raise Unknown(f"the channel returned no Receipt but a {type(returned).__name__}: correct its code")
 
 
 async def _delete(part: OutboxPart, channel: Channel) -> Receipt:

@@ -5,7 +5,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, cast
 
 from channels.base import ChannelConnection, Limits, Menus, Reaction, Renderer, Sink, TextUnit
 from channels.errors import Permanent, PermanentKind
@@ -31,7 +31,11 @@ class Hang:
         self.error = error
 
 
-Fate = Exception | Lost | Hang | None
+class NoReceipt:
+    """It arrives, and the adapter forgets to return the receipt."""
+
+
+Fate = Exception | Lost | Hang | NoReceipt | None
 """The fate of one call; None: it succeeds."""
 
 
@@ -103,7 +107,7 @@ class FakeChannel:
         self.calls.append(Call(kind, part.address.chat, text, message_id))
         if isinstance(fate, Lost):
             raise fate.error
-        return Receipt(message_id)
+        return cast("Receipt", None) if isinstance(fate, NoReceipt) else Receipt(message_id)
 
     async def react(self, address: Address, message_id: str, reaction: Reaction | None) -> None:
         if self.sign_error is not None:

@@ -14,7 +14,7 @@ from gateway.store import outbox
 from gateway.store.causes import AnswerOf
 from gateway.store.outbox import OutboxRow
 from gateway.store.tables.traffic import outbox as outbox_table
-from tests.fakes.chat import FakeChannel, Hang
+from tests.fakes.chat import FakeChannel, Hang, NoReceipt
 from tests.fakes.spine import Spine, put_unheard
 
 CHAT = Address("sim", "main", "c1")
@@ -148,3 +148,14 @@ async def test_lanes_get_their_rows_in_any_order_of_asking(spine: Spine) -> None
     spoil = sa.update(outbox_table).where(outbox_table.c.id == said[1][0].id).values(action="shout")
     await spine.store.commit(lambda connection: connection.execute(spoil).rowcount)
     assert [said[0], said[2]] == await ask()
+
+
+async def test_a_channel_that_returns_no_receipt_is_named_as_the_reason(spine: Spine) -> None:
+    spine.channel.fates.extend([NoReceipt()] * 3)
+    await tell(spine, "hello")
+    await spine.quiet()
+    why = await spine.store.read(lambda connection: connection.execute(sa.select(outbox_table.c.error)).scalar_one())
+    assert (["unknown"], "the channel returned no Receipt but a NoneType: correct its code") == (
+        await states(spine),
+        why,
+    )
