@@ -6,6 +6,7 @@ the configuration.
 
 import difflib
 import importlib
+import re
 import shutil
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -110,6 +111,21 @@ class AgentProduct:
     """Checks of each answer before it ends a turn; one that fails sends the model on, at most three times a turn."""
     offline: OfflineRules | None = None
     """Rules that answer without a model; None: it needs a model."""
+
+    def make_tools(self, store: Store) -> tuple[Tool, ...]:
+        """Return its tools.
+
+        Raises:
+            SettingsError: `tools` is no function of the store that returns tools.
+        """
+        why = f"the agent {self.name}: its tools cannot be made; write tools=lambda store: tools_of(OBJECT): "
+        try:
+            made = tuple(self.tools(store))
+        except FLAWS as error:
+            raise SettingsError(f"{why}{first_words(error)}") from error
+        if wrong := next((each for each in made if not isinstance(each, Tool)), None):
+            raise SettingsError(f"{why}{type(wrong).__name__} is no Tool")
+        return made
 
     @property
     def catalogue(self) -> Catalogue:
@@ -216,7 +232,7 @@ def check_flags(settings: Settings, flags: Sequence[PermissionRule]) -> None:
     for name in (DEFAULT_TENANT, *settings.tenants) if flags else ():
         own = settings.of_tenant(name)
         product = load_product(own.agent.product)
-        tools = (*product.tools(Store(engine_for(own.database_url))), *_brought_tools(own.agent.tools)[0])
+        tools = (*product.make_tools(Store(engine_for(own.database_url))), *_brought_tools(own.agent.tools)[0])
         known = {tool.name: tool for tool in tools}
         flaws.append({why for rule in flags if (why := _flaw_of(rule, known, own))})
     if flaws and (wrong := set.intersection(*flaws)):
@@ -227,7 +243,7 @@ def _wrong_names(settings: Settings, sources: Sources, above: KeyPath, tables: C
     """Return the unknown names in these tables; their keys begin with `above`."""
     product = load_product(settings.agent.product)
     closed = Store(engine_for(settings.database_url))  # listing tools does not read from it
-    known = {tool.name: tool for tool in product.tools(closed)}
+    known = {tool.name: tool for tool in product.make_tools(closed)}
     wrong = [f"the agent {product.name}: {why}" for why in unusable_tools(known.values())]
     if product.offline is None and settings.model.name == "offline":
         wrong.append(
@@ -309,9 +325,14 @@ def _brought_tools(names: Sequence[str]) -> tuple[tuple[Tool, ...], list[str]]:
     return tools, list(unusable_tools(tools))
 
 
+_TOOL_NAME = re.compile("[a-zA-Z0-9_-]{1,64}")
+
+
 def unusable_tools(tools: Iterable[Tool]) -> Iterator[str]:
     """Yield why a model cannot be told of a tool, or why a tool is declared wrongly."""
     for tool in tools:
+        if not _TOOL_NAME.fullmatch(tool.name):
+            yield f"the tool {tool.name!r} needs a name of 1 to 64 letters, digits, - and _: model APIs refuse others"
         if tool.output_schema is not None and tool.effect is Effect.LOCAL:
             yield f"the tool {tool.name!r} has an output_schema, and Effect.LOCAL: it gives what its effect returns"
         for schema, whose in ((tool.arguments, "takes"), (tool.output_schema, "gives")):

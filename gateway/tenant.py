@@ -130,7 +130,7 @@ class Tenant:
 
         self.kinds = RowClassifier(self.table, product.kind_of_words, product.language_of_words)
         self.hooks = HookChain((*load_hooks(own.hooks), *check_hooks(product, store)), product.catalogue)
-        self.own_tools = tuple(product.tools(store))
+        self.own_tools = product.make_tools(store)
         self._installed_tools = (*load_tools(own.agent.tools), *deps.tools)
         sections = self.capabilities.sections
         permissions = self._make_permissions(own, self.model)

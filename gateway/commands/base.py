@@ -4,6 +4,7 @@ A handler reads and decides; it changes nothing. What a command changes is a fun
 records the command's outcome and its reply, so all of it is stored, or nothing.
 """
 
+import re
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -210,6 +211,9 @@ class HelpGroup(StrEnum):
     OWNER = "owner"  # other people, for operators and owners
 
 
+_COMMAND_NAME = re.compile("[a-z0-9_]{1,32}")
+
+
 @dataclass(frozen=True, slots=True)
 class Command:
     """One row of the command table."""
@@ -227,3 +231,12 @@ class Command:
     hidden: bool = False  # in no menu and not in /help; it runs if it is typed
     group: HelpGroup = HelpGroup.AGENT  # list of /help; operators' commands are in one of their own
     stops: bool = False  # it may end the running turn; a button for it is sent as a message
+
+    def __post_init__(self) -> None:
+        """Check the name.
+
+        Raises:
+            ValueError: platforms refuse it.
+        """
+        if not _COMMAND_NAME.fullmatch(self.name):
+            raise ValueError(f"the command {self.name!r} needs a name of 1 to 32 letters a to z, digits and _")

@@ -23,6 +23,12 @@ PAIR = Command("pair", "Let somebody in", _nothing, least_role=Role.OPERATOR)
 TABLE = CommandTable(with_own(coach_commands(FakePractice()), (*SESSION_COMMANDS, PAIR)), "coach", COACH.catalogue)
 
 
+@pytest.mark.parametrize("name", ["My Time", "", "a" * 33, "zeit-ä"])
+def test_a_name_that_platforms_refuse_is_refused(name: str) -> None:
+    with pytest.raises(ValueError, match="needs a name of 1 to 32 letters"):
+        replace(PAIR, name=name)
+
+
 class TestParsing:
     @pytest.mark.parametrize(
         ("text", "name", "arguments"),

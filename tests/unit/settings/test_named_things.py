@@ -1,14 +1,18 @@
 """Tools and hooks named in the settings: each exists, or the error names its line."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pydantic import BaseModel
 
+from gateway.coach.product import COACH
 from gateway.config.settings import load, read_sources
 from gateway.errors import SettingsError
 from gateway.product import check_names, load_hooks, unusable_tools
+from gateway.store.engine import Store, engine_for
 from tests.fakes.agents import a_tool
 
 
@@ -98,13 +102,28 @@ def test_a_tool_that_no_model_can_be_told_of_is_named() -> None:
 
     Tree.model_rebuild(_types_namespace={"Tree": Tree})
     tools = [a_tool(kind.__name__.lower(), _nothing, kind) for kind in (Odd, Tree, Fine)]
-    odd, tree = unusable_tools(tools)
+    odd, tree, name = unusable_tools([*tools, a_tool("Bad_tööl", _nothing)])
+    assert name.startswith("the tool 'Bad_tööl' needs a name of 1 to 64 letters")
     assert odd.startswith("the schema of what the tool 'odd' takes cannot be used: ") and "\n" not in odd
     assert tree.endswith("'tree' takes cannot be used: it holds itself")
 
 
 async def _nothing(_context: object, _arguments: object) -> None:
     pass
+
+
+@pytest.mark.parametrize(
+    ("tools", "why"),
+    [
+        (lambda _store: [object()], "object is no Tool"),
+        ((), "'tuple' object is not callable"),
+        (lambda _store: None, "'NoneType' object is not iterable"),
+    ],
+)
+def test_a_product_whose_tools_are_none_is_told_how_to_write_them(tools: Any, why: str) -> None:
+    with pytest.raises(SettingsError, match=r"write tools=lambda store: tools_of\(OBJECT\): ") as refused:
+        replace(COACH, tools=tools).make_tools(Store(engine_for("sqlite:///never-opened.db")))
+    assert why in str(refused.value)
 
 
 def test_what_is_there_is_taken(tmp_path: Path) -> None:
