@@ -120,12 +120,14 @@ class AgentProduct:
         """
         why = f"the agent {self.name}: its tools cannot be made; write tools=lambda store: tools_of(OBJECT): "
         try:
-            made = tuple(self.tools(store))
+            made: tuple[object, ...] = tuple(self.tools(store))
         except FLAWS as error:
             raise SettingsError(f"{why}{first_words(error)}") from error
-        if wrong := next((each for each in made if not isinstance(each, Tool)), None):
+        tools = tuple(each for each in made if isinstance(each, Tool))
+        if len(tools) < len(made):
+            wrong = next(each for each in made if not isinstance(each, Tool))
             raise SettingsError(f"{why}{type(wrong).__name__} is no Tool")
-        return made
+        return tools
 
     @property
     def catalogue(self) -> Catalogue:
