@@ -71,7 +71,7 @@ def check(config_path: Path | None) -> None:
     missing += ["no model"] if settings.model.name == "offline" and not settings.agent.is_bridged else []
     if missing:
         click.echo(f"It has {' and '.join(missing)}: `{of_process().command('init')}` asks for what is missing.")
-    for line in _missing_abilities(settings):
+    for line in () if settings.agent.is_bridged else _missing_abilities(settings):
         click.echo(line)
 
 

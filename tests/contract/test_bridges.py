@@ -53,6 +53,28 @@ async def running(rig: BridgeRig, more: str = "") -> AsyncIterator[TestGateway]:
         yield gateway
 
 
+EXAMPLES = ("pydantic-ai:pydantic_ai_shop:shop", "langgraph:langgraph_shop:shop")
+
+
+@pytest.mark.gate
+@pytest.mark.parametrize("product", EXAMPLES)
+async def test_the_examples_of_the_documentation_run(product: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT / "docs" / "examples")
+    async with TestGateway(BridgeRig(product).config) as gateway:
+        ada = gateway.person()
+        await ada.say("price tea")
+        assert "tea costs 3 euros." == (await ada.answer()).text
+        await ada.say("order tea")
+        await ada.answer("tea")
+        await ada.press("Allow once")
+        assert "tea is ordered." == (await ada.answer("ordered")).text
+
+
+def test_every_example_is_run() -> None:
+    there = {path.stem for path in (ROOT / "docs" / "examples").glob("*_shop.py")}
+    assert there == {product.split(":")[1] for product in EXAMPLES}
+
+
 async def test_it_answers_knows_the_conversation_and_long_answers_are_split_in_order(rig: BridgeRig) -> None:
     async with running(rig) as gateway:
         ada = gateway.person()
