@@ -46,16 +46,13 @@ test: install  ## every test but the long ones and the house rules, which are `m
 gate: install  ## the cases of which make test runs a sample: kills, named points, seeded bugs, hostile texts, generated cases
 	EXAMPLES=whole $(BIN)/python -m pytest -n $(WORKERS) -m "gate or hypothesis and not long" $(ARGS)
 
-quick: install  ## the tests without servers; another Python: make quick PYTHON=python3.13 VENV=.venv-3.13
-	$(BIN)/python -m pytest -q -n $(WORKERS) -k "not postgres" tests/unit \
+quick browser: WORKERS := $(shell nproc 2>/dev/null || echo 2)
+quick: install  ## the tests without servers and generated cases; another Python: make quick PYTHON=python3.13 VENV=.venv-3.13
+	$(BIN)/python -m pytest -q -n $(WORKERS) -k "not postgres" -m "not (hypothesis or gate or long)" tests/unit \
 		$(wildcard tests/contract/test_*_store.py tests/contract/test_store_*.py) tests/contract/test_model_contract.py $(ARGS)
 
-OPERATORS := budgets console conversations groups linking operating operators reloading second_agent spans steering tenants
-
-coverage: install  ## branches that the tests without processes reach; too few of them fail it
-	$(BIN)/python -m pytest -q -n $(WORKERS) -k "not postgres" tests/unit tests/contract tests/attacks \
-		$(OPERATORS:%=tests/journeys/test_%.py) --ignore tests/attacks/test_growth.py \
-		--cov --cov-report=term $(ARGS)
+coverage: override ARGS += --cov --cov-report=term
+coverage: test  ## make test, and the share of branches that it reaches; too small a share fails it
 
 check: install  ## lint, types, import contracts, house rules
 	$(BIN)/ruff check .
@@ -79,7 +76,7 @@ torture: install  ## hundreds of kills, power loss, seeded bugs
 	$(BIN)/python -m pytest -m "long or not long" tests/torture $(ARGS)
 
 browser: install  ## the pages in a real Chromium, where one is installed
-	$(BIN)/python -m pytest -m browser -rs tests/journeys $(ARGS)
+	$(BIN)/python -m pytest -n $(WORKERS) -m browser -rs tests/journeys $(ARGS)
 
 pictures: install  ## the pictures of the README, taken anew in Chromium
 	PICTURES=renew $(BIN)/python -m pytest -m browser -rs tests/journeys/test_readme_pictures.py

@@ -22,6 +22,8 @@ SHARES = 70
 """`make test` tries so small a part of the shapes on each function, another on the next; `make gate` all the others, on
 a slow function some of them; `make torture` all."""
 
+pytestmark = pytest.mark.no_cover  # it would measure the tracer
+
 
 @pytest.mark.parametrize("name", NAMES)
 def test_work_grows_with_the_text_alone(name: str) -> None:
