@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from agent.bounded import Interrupted
 from agent.definition import Agent
-from agent.fallbacks import ANSWER_AGAIN
+from agent.fallbacks import ANSWER_AGAIN, RULES_PREFIX
 from agent.journal import open_calls, results_before_hooks
 from agent.model_caller import ModelCaller
 from agent.ports import Turn, TurnPorts
@@ -25,6 +25,9 @@ from agent.turn_ending import TurnEnding
 
 MAX_FREE_SEARCHES = 10
 """Searches for tools that cost a turn neither a step nor time; more of them do, so that they have an end."""
+
+MAX_FREE_RULES = 60
+"""Responses of rules that cost a turn no step: they cost nothing, and may answer many messages at once."""
 
 MAX_STOPS_DENIED = 3
 """Maximum times that hooks make a turn go on."""
@@ -79,9 +82,15 @@ class TurnRun(TurnEnding):
 
     @property
     def is_out_of_steps(self) -> bool:
-        """Return True if no step is left; a response that only searches for tools does not count."""
+        """Return True if no step is left; a response that only searches for tools, or of rules, does not count."""
         steps, most = self.scope.journal.steps, self.scope.limits.max_steps
-        return steps >= most and steps - min(self._free_searches(), MAX_FREE_SEARCHES) >= most
+        if steps < most:
+            return False
+        by_rules = sum(
+            isinstance(event, ModelResponded) and event.model.startswith(RULES_PREFIX)
+            for event in self.scope.journal.events
+        )
+        return steps - min(self._free_searches(), MAX_FREE_SEARCHES) - min(by_rules, MAX_FREE_RULES) >= most
 
     def _free_searches(self) -> int:
         return sum(isinstance(event, ModelResponded) and _only_searches(event) for event in self.scope.journal.events)

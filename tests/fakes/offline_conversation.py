@@ -33,9 +33,11 @@ class Conversation:
         )
         self.port = FakeTurnPort()
 
-    async def say(self, text: str, *, later: dict[str, str] | None = None) -> str:
-        """Return the answer to this text; say `later` as soon as the tool of its name starts."""
+    async def say(self, text: str, *more: str, later: dict[str, str] | None = None) -> str:
+        """Return the answer to these texts; say `later` as soon as the tool of its name starts."""
         port = self.port = FakeTurnPort(run_effect=self.practice.as_result)
+        for each in more:
+            port.say(each)
         waiting = dict(later or {})
 
         def watch(event: TurnEvent) -> None:

@@ -33,7 +33,7 @@ from agent.coach.vocabulary.mentions import find_mentions
 from agent.coach.vocabulary.words import languages, phrases, to_tokens
 from agent.models.offline import RuleAnswer
 from agent.ports import ModelRequest
-from agent.transcript import SuggestedReply
+from agent.transcript import EDITED, SuggestedReply
 from agent.wellformed import clean, cut_text
 
 MAX_CHARS = 2_000
@@ -105,7 +105,8 @@ def _written_plan(language: str, data: Prefetched) -> str:
 
 
 def _answer(work: Work, text: str) -> ReaderAnswer:
-    language = work.language(text)
+    language, is_edited = work.language(text), text.startswith(EDITED)
+    text = text.removeprefix(EDITED)
     words = [token for token in to_tokens(text) if token.is_word or token.is_number]
     for answer, key in (("yes", "offline.yes"), ("no", "offline.no")):
         if words and phrases(answer).end(words, 0) == len(words):
@@ -113,11 +114,12 @@ def _answer(work: Work, text: str) -> ReaderAnswer:
     for talk, key in (("greeting", "offline.greeting"), ("thanks", "offline.thanks")):
         if requests.is_talk(text, talk) and not requests.find_request(text, ()) and not find_amounts(to_tokens(text)):
             return ReaderAnswer(say(language, key))
+    corrects = "edit" if is_edited and find_amounts(to_tokens(text)) else None  # what it said before may be logged
     try:
-        work.ask_all(("get_user_skills", *_READS.get(requests.find_request(text, ()) or "", ())), language)
+        work.ask_all(("get_user_skills", *_READS.get(corrects or requests.find_request(text, ()) or "", ())), language)
         skills = work.read(SkillsReport, "get_user_skills", language).skills
         asked = ReadMessage(work, text, language, tuple(skill.name for skill in skills))
-        request = requests.find_request(text, asked.skills)
+        request = corrects or requests.find_request(text, asked.skills)
         if request is not None:
             return _REQUESTS[request](replace(asked, request=request))
         draft = read_practice(text, work.today, asked.skills)

@@ -16,7 +16,7 @@ from agent.coach.texts import detect, say
 from agent.models.offline import RuleCall
 from agent.ports import ModelRequest
 from agent.tools.toolbox import names_offered
-from agent.transcript import SKIPPED, AssistantItem, Item, NoteItem, ToolItem, UserItem
+from agent.transcript import EDITED, SKIPPED, AssistantItem, Item, NoteItem, ToolItem, UserItem
 from agent.wellformed import read_object
 
 Report = TypeVar("Report", bound=BaseModel)
@@ -69,7 +69,7 @@ class Work:
 
     def language(self, text: str) -> str:
         """Return the language of an answer: the person's if they chose one or nothing tells, else the message's."""
-        return self.locale if self.keeps_language else detect(text) or self.locale
+        return self.locale if self.keeps_language else detect(text.removeprefix(EDITED)) or self.locale
 
     def read(self, model: type[Report], tool: str, language: str, /, **arguments: JsonValue) -> Report:
         """Return the report of a tool that only reads, called after the last change: older numbers are stale.
@@ -96,9 +96,10 @@ class Work:
             CannotAnswer: the request does not offer one.
         """
         calls = [RuleCall(tool, {}) for tool in tools]
-        if not all(tool in self._tools for tool in tools):
+        lacking = [call for call in calls if all(each.call != call for each in self._results)]
+        if not all(call.name in self._tools for call in lacking):
             raise CannotAnswer(say(language, "offline.no_tools"))
-        if lacking := [call for call in calls if all(each.call != call for each in self._results)]:
+        if lacking:
             raise NeedsTools(lacking)
 
     def change(self, tool: str, language: str, /, **arguments: JsonValue) -> str:

@@ -8,6 +8,7 @@ import pytest
 from agent.coach.reader.entries import read_practice
 from agent.coach.vocabulary.words import languages
 from agent.ports import LocalEffect
+from agent.transcript import EDITED
 from gateway.coach import writer
 from tests.fakes.offline_conversation import Conversation
 from tests.fakes.practice_reader import TODAY
@@ -200,3 +201,23 @@ async def test_totals_in_one_answer_never_run_backwards(ana: Conversation) -> No
     answer = await ana.say("how am I doing?", later={"get_journey_stats": "30m guitar"})
     assert [("guitar", 30), ("guitar", 20)] == ana.logged
     assert answer.count("50 min") >= 2 and "20 min" not in answer
+
+
+async def test_many_messages_at_once_are_all_answered(ana: Conversation) -> None:
+    answer = await ana.say(
+        "5m guitar", "6m guitar", "no, it was 7", "7m guitar", "oops that was yesterday", "8m guitar"
+    )
+    assert [("guitar", 8), ("guitar", 7), ("guitar", 6), ("guitar", 5)] == ana.logged
+    assert all(f"Logged **{minutes} min**" in answer for minutes in (5, 6, 7, 8))
+    assert all(f"please send “{said}” once more" in answer for said in ("no, it was 7", "oops that was yesterday"))
+    assert "cannot look" not in answer
+
+
+async def test_an_edited_message_corrects_what_was_logged_and_logs_nothing(ana: Conversation) -> None:
+    await ana.say("20m guitar")
+    answer = await ana.say(f"{EDITED} 25 minutos de guitar")
+    assert [("guitar", 20)] == ana.logged
+    assert answer.startswith("¿")
+    assert f"/edit {ana.newest.id} 25m" in offers(ana).values()
+    assert not any(words.startswith("/log") for words in offers(ana).values())
+    assert "Your journey" in await ana.say(f"{EDITED} how am I doing?")
