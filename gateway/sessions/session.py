@@ -6,6 +6,7 @@ that arrives mid-turn.
 """
 
 import asyncio
+import hashlib
 from collections import deque
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -155,7 +156,7 @@ class Session:
         if (pause := pauses.of(self.tenant)) is None:
             return
         if not isinstance(row.event, SystemEvent):
-            cause = Notice("paused", f"{pause.since.isoformat()} {self.key}")
+            cause = Notice("paused", hashlib.blake2s(f"{pause.since} {self.key}".encode(), digest_size=16).hexdigest())
             parts = await self._to_parts(row, cause, Refused("answer.paused"))
             await self._store.commit(outbox.put, self.tenant, parts, self._clock())
         await pauses.wait_for_end(self.tenant)

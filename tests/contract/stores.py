@@ -69,12 +69,13 @@ class PostgresCase:
             self._server.start()
 
 
-def note(subject: str) -> Job[int]:
+def note(subject: str, detail: str = "") -> Job[int]:
     """Return a job that adds a row to the audit log and returns its number."""
 
     def job(connection: sa.Connection) -> int:
-        values = {"tenant_id": "t", "at": EPOCH, "actor": "cli", "action": "noted", "subject": subject, "detail": ""}
-        return int(connection.execute(audit.insert().returning(audit.c.id), values).scalar_one())
+        values = {"tenant_id": "t", "at": EPOCH, "actor": "cli", "action": "noted", "subject": subject}
+        insert = audit.insert().values(detail=detail).returning(audit.c.id)
+        return int(connection.execute(insert, values).scalar_one())
 
     return job
 

@@ -96,7 +96,7 @@ class TestFullDisk:
         await store.commit(note("before"))
         await store.commit(no_more_pages)  # until the connection is opened anew, which the outage does
         with pytest.raises(StoreUnavailable, match="full"):
-            await store.try_commit(note("x" * 100_000))
+            await store.try_commit(note("big", "x" * 100_000))
         assert not store.healthy
         await store.commit(note("after"))
         assert store.healthy

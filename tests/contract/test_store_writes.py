@@ -11,6 +11,7 @@ from gateway.store import journal
 from gateway.store.dialect import upsert
 from gateway.store.engine import Store
 from gateway.store.tables.base import EPOCH
+from gateway.store.tables.people import audit
 from gateway.store.tables.traffic import channel_accounts
 from gateway.store.writer import SwallowedError
 from tests.contract.stores import StoreCase, note, subjects
@@ -63,6 +64,18 @@ class TestWrites:
             await swallowed
         await good
         assert ["good"] == await store.read(subjects)
+
+    async def test_a_text_that_is_longer_than_its_column_is_refused(self, store: Store) -> None:
+        room = audit.c.action.type.length
+        assert isinstance(room, int)
+
+        def act(connection: sa.Connection, action: str) -> None:
+            values = {"tenant_id": "t", "at": EPOCH, "actor": "cli", "action": action, "subject": "s", "detail": ""}
+            connection.execute(audit.insert(), values)
+
+        await store.commit(act, "é" * room)
+        with pytest.raises(sa.exc.DBAPIError):
+            await store.commit(act, "é" * (room + 1))
 
     async def test_a_group_of_thousands_with_bad_jobs_in_it_keeps_the_good_ones(self, store: Store) -> None:
         futures = [store.queue(bad_job if n % 100 == 50 else note(str(n))) for n in range(1000)]

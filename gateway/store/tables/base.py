@@ -9,6 +9,9 @@ from typing import Any
 import sqlalchemy as sa
 from pydantic import TypeAdapter
 from sqlalchemy.engine import Dialect
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.schema import CreateColumn
+from sqlalchemy.sql.compiler import DDLCompiler
 
 NAMING = {
     "ix": "ix_%(table_name)s_%(column_0_N_name)s",
@@ -20,6 +23,17 @@ NAMING = {
 """The naming of indexes and constraints, here and in an agent's own tables."""
 
 metadata = sa.MetaData(naming_convention=NAMING)
+
+
+@compiles(CreateColumn, "sqlite")
+def _check_length(created: CreateColumn, compiler: DDLCompiler, **options: Any) -> str:
+    """Let SQLite refuse a text that is longer than its column, as PostgreSQL does."""
+    declared: str = compiler.visit_create_column(created, **options)  # type: ignore[no-untyped-call]  # as it is
+    column = created.element
+    if not isinstance(column.type, sa.String) or column.type.length is None:
+        return declared
+    return f"{declared} CHECK (length({compiler.preparer.format_column(column)}) <= {column.type.length})"
+
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
