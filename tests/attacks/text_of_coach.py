@@ -33,22 +33,19 @@ def heard(text: str) -> None:
 
 
 def asked(text: str) -> None:
-    for said in (
-        text,
-        f"remind me at 7pm {text}",
-        f"change guitar {text}",
-        f"my time zone is {text}",
-        f"new skill {text}",
-    ):
+    remind, change, zone = f"remind me at 7pm {text}", f"change guitar {text}", f"my time zone is {text}"
+    for said in (text, remind, change, zone, f"new skill {text}"):
         short = said[: reader.MAX_CHARS]
         requests.find_request(short, SKILLS)
         requests.wants_plan(short)
         requests.is_talk(short, "pain")
         requests.goal_offers("en", short, SKILLS)
-        requests.reminder_offers("en", short, NOW)
         requests.zone_offers("en", short)
         requests.named_language(short)
-        requests.edit_offers("en", short, ROWS, SKILLS, TODAY)
+    for said in (text, remind):
+        requests.reminder_offers("en", said[: reader.MAX_CHARS], NOW)
+    for said in (text, change):
+        requests.edit_offers("en", said[: reader.MAX_CHARS], ROWS, SKILLS, TODAY)
 
 
 def chart_words(text: str) -> None:
