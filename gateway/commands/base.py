@@ -9,7 +9,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Concatenate, ParamSpec, Protocol, get_args
+from functools import partial
+from typing import Concatenate, ParamSpec, Protocol, TypeVar, get_args
 
 from agent.catalogue import Catalogue
 from agent.permission_rules import Mode as PermissionMode
@@ -27,6 +28,7 @@ from gateway.store.people import Person
 from gateway.store.tables.turns import Mode
 
 P = ParamSpec("P")
+R = TypeVar("R")
 
 MODES: tuple[str, ...] = get_args(Mode)
 """Modes for messages that arrive during a turn: see `gateway.sessions.inbox_rules`."""
@@ -74,7 +76,21 @@ class Write:
 
     def run(self, connection: Connection) -> Reply:
         """Call the job with its arguments."""
-        return self.job(connection, *self.args, **self.kwargs)
+        return check_returned(self.job(connection, *self.args, **self.kwargs), (Reply,), self.job)
+
+
+def check_returned(returned: R, wanted: tuple[type, ...], function: Callable[..., object]) -> R:
+    """Return what a function of a command returned.
+
+    Raises:
+        TypeError: it is of no wanted class; the message names the function.
+    """
+    if isinstance(returned, wanted):
+        return returned
+    called = function.func if isinstance(function, partial) else function
+    whose = f"{called.__module__}.{getattr(called, '__qualname__', type(called).__qualname__)}"
+    classes = " or a ".join(kind.__name__ for kind in wanted)
+    raise TypeError(f"{whose} returned {type(returned).__name__}, not a {classes}")
 
 
 @dataclass(frozen=True, slots=True)

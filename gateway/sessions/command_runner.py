@@ -19,13 +19,14 @@ from channels.base import HasButtons, SendsMedia
 from channels.messages import Button, ButtonPressed, InboundMessage, SystemEvent
 from gateway.access.api_keys import scopes_at
 from gateway.access.buttons import ButtonContent, InvalidPress, SealedButtons
-from gateway.commands.base import Cleared, Command, Handle, Invocation, Reply, Write
+from gateway.commands.base import Cleared, Command, Handle, Invocation, Reply, Write, check_returned
 from gateway.commands.decisions import RUN_COMMAND, VOID
 from gateway.commands.table import CommandTable
 from gateway.delivery.button_closer import close_buttons
 from gateway.delivery.lane_worker import ChannelDirectory
 from gateway.delivery.message_parts import OutboundMessage, to_parts
 from gateway.durable_queue import QueueHead, SerialWorker, load_filtered
+from gateway.extensions import first_words
 from gateway.failpoints import failpoint
 from gateway.inbound.bus import Bus
 from gateway.inbound.session_key import in_session
@@ -136,6 +137,8 @@ OFFERS_HOLD = timedelta(days=1)
 
 TELL_MISSED_EVERY = timedelta(minutes=1)
 
+TOO_OFTEN = "the gateway ended several times while this command ran"
+
 
 @dataclass(frozen=True, slots=True)
 class CommandDeps:
@@ -194,14 +197,16 @@ class CommandRunner:
         return [_Queued(row, session) for row in await load_filtered(load, is_wanted, after_id, limit)]
 
     async def _run(self, queued: _Queued) -> None:
-        for run in (self._try, self._apologise):
+        run = self._try
+        for _ in range(2):
             try:
                 with contain_exits():
                     await run(queued.session, queued.row)
             except Fenced:
                 log.info("command_fenced", inbox_id=queued.id)
-            except Exception:  # noqa: BLE001  one command: recorded here, then the person is told
-                log.exception("command_broken", inbox_id=queued.id)
+            except Exception as error:  # noqa: BLE001  one command: recorded here, then the person is told
+                log.exception("command_broken", command=self._name(queued.row), inbox_id=queued.id)
+                run = partial(self._apologise, why=first_words(error))
                 continue
             break
         where = self._queue_of(queued.session, queued.row)
@@ -211,16 +216,20 @@ class CommandRunner:
     async def _try(self, session: Session, row: InboxRow) -> None:
         """Run a command; apologise if the process crashed with it too often."""
         await self._process.channels.when_loaded(row.event.address)  # it may never come, and nobody is to wait for that
-        command = self._parse(row)[0]
-        name = row.event.type if command is None else command.name
-        with log_end("command_ended", command=name, inbox_id=row.id, user_id=row.user_id, session=session.key):
+        with log_end(
+            "command_ended", command=self._name(row), inbox_id=row.id, user_id=row.user_id, session=session.key
+        ):
             async with self._process.turn_limit.begin([row], takes_slot=False) as may_run:
-                await (self._execute if may_run else self._apologise)(session, row)
+                await (self._execute(session, row) if may_run else self._apologise(session, row, TOO_OFTEN))
 
-    async def _apologise(self, session: Session, row: InboxRow) -> None:
+    def _name(self, row: InboxRow) -> str:
+        command = self._parse(row)[0]
+        return row.event.type if command is None else command.name
+
+    async def _apologise(self, session: Session, row: InboxRow, why: str) -> None:
         person = self._process.people.principal(row.user_id)
         text = self._deps.texts.text(person.locale if person else None, "commands.broken")
-        await self._commit(session, row, Reply(text), Outcome.FAILED)
+        await self._commit(session, row, Reply(text), Outcome.FAILED, detail=self._process.scrubber.scrub(why))
 
     async def _execute(self, session: Session, row: InboxRow) -> None:
         """Let the command or button decide, and commit what it wants."""
@@ -270,7 +279,7 @@ class CommandRunner:
 
     async def _ask(self, handle: Handle, asked: Invocation) -> Reply | Write:
         try:
-            return await handle(asked)
+            return check_returned(await handle(asked), (Reply, Write), handle)
         except Refused as refused:
             return self._refusal(refused, asked.principal.locale)
 
@@ -315,7 +324,14 @@ class CommandRunner:
         return table.parse(words) or (None, words.removeprefix("/").partition(" ")[0], "")
 
     async def _commit(
-        self, session: Session, row: InboxRow, wanted: Reply | Write, outcome: Outcome, *, pressed: str = ""
+        self,
+        session: Session,
+        row: InboxRow,
+        wanted: Reply | Write,
+        outcome: Outcome,
+        *,
+        pressed: str = "",
+        detail: str | None = None,
     ) -> None:
         """Commit what the command writes, its reply and its row's outcome at once; then pass on what changed.
 
@@ -328,7 +344,7 @@ class CommandRunner:
         def commit_command(connection: Connection) -> Reply | None:
             journal.check_fence(connection, session.fence)
             now = self._process.clocks.now()
-            if not inbox.settle(connection, row.id, outcome, now):
+            if not inbox.settle(connection, row.id, outcome, now, detail):
                 return None  # a commit whose answer was lost has stored it all
             reply = wanted.run(connection) if isinstance(wanted, Write) else wanted
             if pressed:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
+from structlog.testing import capture_logs
 
 from agent.errors import Refused
 from agent.hooks.points import HookConfig, HookPoint
@@ -16,6 +17,7 @@ from gateway.commands.base import Command, Invocation, Reply, Write
 from gateway.operators.actions import OperationRefused
 from gateway.store.engine import Connection
 from gateway.store.tables.people import users
+from gateway.store.tables.traffic import inbox
 from tests.fakes.agents import a_tool
 from tests.fakes.hooks import ANSWERS, TOLD
 from tests.fakes.spine import Spine, quick_store
@@ -47,10 +49,18 @@ def _write(connection: Connection) -> Reply:
 
 
 async def broken(_asked: Invocation) -> Reply:
-    raise KeyError("a bug")
+    raise RuntimeError("a bug with ghp_Q7rT2mKx9VbN4sLdE8wZ1yHc6uJp3aFg5R0t\nand more")
 
 
-HANDLERS = (refuse, refuse_in_spanish, refuse_operators, write, broken)
+async def silent(_asked: Invocation) -> Reply:
+    return None  # type: ignore[return-value]  a mistake of a command's author
+
+
+async def silent_write(_asked: Invocation) -> Write:
+    return Write(lambda _connection: "Done.")  # type: ignore[arg-type, return-value]  another one
+
+
+HANDLERS = (refuse, refuse_in_spanish, refuse_operators, write, broken, silent, silent_write)
 
 
 def _refuse_effect(_change: object) -> object:
@@ -147,8 +157,24 @@ async def test_a_hook_says_why_it_refuses(spine: Spine) -> None:
     await spine.quiet()
 
 
-async def test_an_unexpected_error_is_apologised_for(spine: Spine) -> None:
+@pytest.mark.parametrize(
+    ("command", "why"),
+    [
+        ("broken", "RuntimeError: a bug with [REDACTED]"),
+        ("silent", "TypeError: tests.unit.sessions.test_refusals.silent returned NoneType, not a Reply or a Write"),
+        (
+            "silent_write",
+            "TypeError: tests.unit.sessions.test_refusals.silent_write.<locals>.<lambda> returned str, not a Reply",
+        ),
+    ],
+)
+async def test_an_unexpected_error_is_apologised_for_and_recorded(spine: Spine, command: str, why: str) -> None:
     spine.breaks = True
-    await spine.say("/broken")
-    await spine.quiet()
+    with capture_logs() as logs:
+        row = await spine.say(f"/{command}")
+        await spine.quiet()
+    assert [command] == [event["command"] for event in logs if event["event"] == "command_broken"]
     assert ["Algo falló con ese comando"] == [words.partition(";")[0] for words in spine.channel.shown()]
+    assert ("failed", why) == await spine.store.read(
+        lambda tx: tuple(tx.execute(sa.select(inbox.c.outcome, inbox.c.detail).filter_by(id=row)).one())
+    )
