@@ -14,6 +14,7 @@ from agent.models.chain import Chain, ModelRoute, Notice, RoutedModel, StandIn, 
 from agent.models.credentials import CredentialSource
 from agent.models.facts import KnownModel, configured_prices, facts_of
 from agent.models.failures import RETRYABLE
+from agent.models.foreign import ForeignModel
 from agent.models.health import DOWN, HealthBoard
 from agent.models.link import HURRY_S, ModelLink, RetryPolicy
 from agent.models.offline import OfflineModel, OfflineRules
@@ -215,6 +216,6 @@ def _foreign(wire: str, name: str, config: LinkConfig) -> ChatModel:
     point = next(iter(entry_points(group=GROUP, name=wire)))
     try:
         make: MakeModel = point.load()
-        return make(name, config)
+        return ForeignModel(make(name, config), config)
     except (ImportError, AttributeError, TypeError, ValueError) as problem:
         raise UnknownModel(f"model {config.name!r} ({point.value}): {problem}") from problem

@@ -20,6 +20,7 @@ ALLOWED = {
     "gateway/supervision.py:run_again",  # one lane, one session
     "agent/bridges/foreign_turn.py:_pump",  # one run of a foreign agent
     "agent/context/compaction.py:_respond",  # one try at notes
+    "agent/models/foreign.py:ForeignModel.respond",  # one call of a model of another distribution
     "agent/mcp/server.py:_attempt",  # one connection to a server, one call
     "agent/tools/guards.py:ChainPermissions._ask_product",  # one call, as the product sees it
     "agent/tools/guards.py:_own_word",  # a tool's own check of one call

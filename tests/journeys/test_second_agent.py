@@ -3,14 +3,17 @@
 import json
 import os
 import sqlite3
+import sys
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from pydantic import SecretStr
+from structlog.testing import capture_logs
 
-from agent.config import ModelConfig
+from agent.config import LinkConfig, ModelConfig
 from agent.hooks.points import HookConfig
 from agent.models.select import UnknownModel, build_model
 from channels.simulators.discord.server import DiscordSimulator
@@ -23,6 +26,7 @@ from gateway.errors import SettingsError
 from gateway.product import check_names, load_hooks, load_product, load_tools
 from gateway.testing.model import Call, Reply
 from tests.fakes.fork_server import ForkServer
+from tests.fakes.model_chain import REQUEST
 from tests.journeys.pantry_house import CONFIG, PERSON, tenk_run
 
 
@@ -151,6 +155,36 @@ class TestByName:
         (tmp_path / "gateway.toml").write_text('[model]\nname = "parrot:polly"\n')
         settings = load(tmp_path / "gateway.toml", {})
         assert "parrot:polly" == build_model(settings.model).name
+
+    @pytest.mark.parametrize(
+        ("body", "why"),
+        [
+            ("raise RuntimeError('the disk is full, sk-of-mine-0123\\nmore')", "the disk is full, [REDACTED]"),
+            ("raise SystemExit(3)", "ForeignExit: SystemExit 3"),
+            ("return 'Hello.'", "it returned a str, not a ModelResponded"),
+            ("raise ModelFailure(FailureKind.AUTH, 'no key')", "no key"),
+        ],
+    )
+    async def test_a_fallback_answers_if_a_model_of_others_breaks(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, body: str, why: str
+    ):
+        info = tmp_path / "grumpy-1.0.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text("Metadata-Version: 2.1\nName: grumpy\nVersion: 1.0\n")
+        (info / "entry_points.txt").write_text("[tenk.models]\ngrumpy = grumpy:Grumpy\n")
+        (tmp_path / "grumpy.py").write_text(
+            "from agent.errors import FailureKind\nfrom agent.ports import ModelFacts, ModelFailure\nclass Grumpy:\n"
+            "    name, facts = 'grumpy:x', ModelFacts()\n    def __init__(self, name, config): pass\n"
+            f"    async def respond(self, request, on_event): {body}\n    async def aclose(self): pass\n"
+        )
+        monkeypatch.syspath_prepend(str(tmp_path))
+        monkeypatch.delitem(sys.modules, "grumpy", raising=False)
+        links = {"2": LinkConfig(name="parrot:polly")}
+        model = build_model(ModelConfig(name="grumpy:x", api_key=SecretStr("sk-of-mine-0123"), fallback=links))
+        with capture_logs() as logs:
+            response = await model.respond(REQUEST, lambda _event: None)
+        assert ("30 minutes of guitar", "parrot:polly") == (response.text, response.model)
+        assert logs[-1]["error"].endswith(why)
 
     def test_what_is_not_there_is_told_with_what_is(self, tmp_path: Path):
         config = tmp_path / "gateway.toml"
