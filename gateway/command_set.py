@@ -16,6 +16,7 @@ from gateway.commands.groups import group_command
 from gateway.commands.linking import LinkDeps, link_commands
 from gateway.commands.people import NAME, PeopleServices, people_commands
 from gateway.commands.permissions import PERMISSIONS
+from gateway.commands.personal_data import personal_commands
 from gateway.commands.session import SESSION_COMMANDS
 from gateway.commands.table import CommandTable, with_own
 from gateway.commands.usage import Left, no_cap, usage_command
@@ -54,6 +55,7 @@ def command_table(
         *link_commands(services.linking, services.operators),
         group_command(services.people, services.operators),
         NAME,
+        *personal_commands(product.tables),
     )
     return CommandTable(with_own(product.commands(store), every), product.name, product.catalogue)
 

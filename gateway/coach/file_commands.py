@@ -18,12 +18,15 @@ from channels.base import CommandOption
 from channels.messages import AttachmentKind, OutboundMedia
 from gateway.coach import writer
 from gateway.coach.changes import change_practice
+from gateway.coach.tables import PRACTICE_TABLES
 from gateway.commands.base import Command, HelpGroup, Invocation, Reply, Write
+from gateway.commands.personal_data import export
 from gateway.store import outbox
 from gateway.store.engine import Connection
 from gateway.store.tables.base import new_id
 
 MAX_EXPORTED = 100_000
+ALL = "all"
 NOW = frozenset(("now", "ahora"))
 SHOWN_BAD = 10
 _KEPT = re.compile(r"#([0-9a-f-]{36})")
@@ -32,7 +35,7 @@ _KEPT = re.compile(r"#([0-9a-f-]{36})")
 
 def file_commands(reader: PracticeReader) -> tuple[Command, ...]:
     """Return `/export` and `/import`."""
-    form = CommandOption("format", "menu.export.format", choices=("csv", "json"))
+    form = CommandOption("format", "menu.export.format", choices=("csv", "json", ALL))
     rows = CommandOption("rows", "menu.import.rows")
     return (
         Command("export", "menu.export", partial(_export, reader), options=(form,), group=HelpGroup.ACCOUNT),
@@ -41,13 +44,15 @@ def file_commands(reader: PracticeReader) -> tuple[Command, ...]:
 
 
 async def _export(reader: PracticeReader, asked: Invocation) -> Reply:
-    """Send all practice as a CSV or JSON file."""
-    language = language_of(asked.principal.locale)
+    """Send all practice as a CSV or JSON file, or all that is kept of the person."""
+    language, form = language_of(asked.principal.locale), asked.arguments.strip().casefold()
+    if form == ALL:
+        return await export(PRACTICE_TABLES, asked)
     skills = await reader.skills(asked.principal, include_archived=True)
     sessions = await reader.sessions(asked.principal, limit=MAX_EXPORTED)
     if not sessions:
         return Reply(say(language, "stats.nothing_yet"))
-    as_json = asked.arguments.strip().casefold() == "json"
+    as_json = form == "json"
     name = file_name(language, today_of(asked.principal, asked.now), "json" if as_json else "csv")
     content = practice_json(skills, sessions) if as_json else practice_csv(skills, sessions, language)
     mime = "application/json" if as_json else "text/csv"

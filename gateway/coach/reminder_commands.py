@@ -1,4 +1,4 @@
-"""The commands `/remind`, `/start`, `/done` and `/forget`, and the text of a reminder that is due."""
+"""The commands `/remind`, `/start`, `/done` and `/forget practice`, and the text of a reminder that is due."""
 
 import json
 from datetime import date
@@ -11,10 +11,9 @@ from agent.coach.entry_arguments import take_skill
 from agent.coach.journey import journey_of, minutes_by_day
 from agent.coach.practice import PracticeReader, name_key
 from agent.coach.reminders import Reminder, due_text, missed_text, read_reminder, read_reminder_words, reminders_text
-from agent.coach.texts import COACH_TEXTS, say, say_days
+from agent.coach.texts import say, say_days
 from agent.coach.vocabulary.amounts import find_duration
 from agent.ports import Change, LocalEffect
-from agent.transcript import SuggestedReply
 from agent.wellformed import clean
 from channels.base import CommandOption
 from gateway.coach import writer
@@ -22,10 +21,9 @@ from gateway.coach.changes import change_practice
 from gateway.coach.near_skills import ask_near
 from gateway.coach.reminder_rows import NAME
 from gateway.commands.base import Command, HelpGroup, Invocation, Reply, Write
-from gateway.commands.people import forget_person, refuse_to_forget
+from gateway.commands.personal_data import ask_if_sure, forget, is_sure
 from gateway.commands.session import begin_conversation, stoppable_by
 from gateway.store.engine import Connection
-from gateway.store.erasure import Extent
 
 LIST = frozenset(("", "list", "lista", "ver"))
 REMINDERS_OFF = frozenset(("off", "none", "no", "stop", "quitar", "borrar"))
@@ -100,15 +98,8 @@ async def _due(reader: PracticeReader, asked: Invocation) -> Reply:
 
 
 TIMER_OFF = frozenset(("off", "cancel", "no", "cancelar", "nada"))
-PRACTICE, TALK = "practice", Extent.TALK.value
-_NAMES = {
-    PRACTICE: "practice práctica practica entries anotaciones",
-    TALK: "talk charla conversation conversación conversacion messages mensajes",
-    Extent.EVERYTHING.value: "everything todo all",
-}
-_CHOICES = {word: chosen for chosen, words in _NAMES.items() for word in words.split()}
+PRACTICE_NAMES = frozenset(("practice", "práctica", "practica", "entries", "anotaciones"))
 MAX_COUNTED = 1_000_000
-SURELY = frozenset(("yes", "sí", "si"))
 MAX_CHARS = 1_000
 
 
@@ -156,41 +147,18 @@ async def _stop(asked: Invocation) -> Reply | Write:
 
 
 async def _forget(reader: PracticeReader, asked: Invocation) -> Reply | Write:
-    """Say what can be deleted; delete it once it is confirmed, and begin a new conversation."""
-    language, words = language_of(asked.principal.locale), asked.arguments.casefold().split()
-    chosen = _CHOICES.get(words[0]) if words else None
-    if chosen is None or len(words) > 2:
-        return Reply(say(language, "forget.how"))
-    extent = None if chosen == PRACTICE else Extent(chosen)
-    if extent is not None:
-        refusal = await asked.store.read(partial(refuse_to_forget, asked=asked, extent=extent))
-        if refusal is not None:
-            return refusal
-    if len(words) < 2 or words[1] not in SURELY:
-        command = say(language, f"forget.type_{chosen}")
-        offer = SuggestedReply(say(language, "offer.forget"), command)
-        typed = say(language, "forget.type", words=command)
-        return Reply(say(language, f"forget.sure_{chosen}"), offers=(offer,), typed=typed)
-    entries = len(await reader.sessions(asked.principal, limit=MAX_COUNTED)) if chosen != TALK else 0
-    said = COACH_TEXTS.plural(language, "forget.done", entries) if chosen != TALK else ""
-    more = "" if extent is None else say(language, f"forget.done_{chosen}")
-    text = " ".join(part for part in (said, more) if part)
-    if extent is None:
-        asked.session.cancel(stoppable_by(asked))
-        return Write(_forget_practice, asked, text)
-    asked.session.cancel(asked.principal.user_id)
-    return Write(_forget_person, asked, extent, text)
+    """Delete the practice once that is confirmed; leave everything else to the command that every agent has."""
+    words = asked.arguments.casefold().split()
+    if not 1 <= len(words) <= 2 or words[0] not in PRACTICE_NAMES:
+        return await forget(asked)
+    if not is_sure(words):
+        return ask_if_sure(asked, "forget.sure_practice", "forget.type_practice")
+    entries = len(await reader.sessions(asked.principal, limit=MAX_COUNTED))
+    asked.session.cancel(stoppable_by(asked))
+    return Write(_forget_practice, asked, asked.plural("forget.done", entries))
 
 
 def _forget_practice(connection: Connection, asked: Invocation, said: str) -> Reply:
     writer.forget_practice(Change(connection, asked.principal, asked.key, asked.now))
     cleared = asked.session.clear(connection, "/new", stoppable_by(asked), asked.clock())
     return Reply(said, changed=begin_conversation(connection, asked, cleared))
-
-
-def _forget_person(connection: Connection, asked: Invocation, extent: Extent, said: str) -> Reply:
-    if (refusal := refuse_to_forget(connection, asked, extent)) is not None:
-        return refusal
-    if extent is not Extent.TALK:
-        writer.forget_practice(Change(connection, asked.principal, asked.key, asked.now))
-    return forget_person(connection, asked, extent, said)

@@ -5,7 +5,7 @@ Each action checks the operator's rank in its commit.
 
 import functools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from agent.catalogue import escape
 from agent.errors import Refused
@@ -15,19 +15,18 @@ from gateway.access.codes import CONSOLE_BULLETS, INVITE_BULLETS, invite_ref
 from gateway.access.config import Role
 from gateway.access.pairing import SHOWN_NAME_CHARS
 from gateway.access.policy import AccessSnapshot
-from gateway.commands.base import Cleared, Command, Handle, HelpGroup, Invocation, Reply, Write
+from gateway.commands.base import Command, Handle, HelpGroup, Invocation, Reply, Write
 from gateway.commands.decisions import access_decisions, whom
 from gateway.commands.groups import group_decisions
 from gateway.commands.linking import LinkDeps, link_decisions
-from gateway.commands.session import begin_conversation, person_changed
+from gateway.commands.session import person_changed
 from gateway.operators.actions import OperationRefused
 from gateway.operators.invites import GIVEN_ROLES
 from gateway.operators.models import MAX_WHO_CHARS, BlockWish, InviteTerms, RoleChange, User
 from gateway.operators.service import Operators
 from gateway.safety.names import shown_name
-from gateway.store import erasure, people
+from gateway.store import people
 from gateway.store.engine import Connection
-from gateway.store.erasure import Extent
 
 SHOWN = 40
 """Maximum of people or requests in one answer."""
@@ -215,24 +214,3 @@ def _shorten(asked: Invocation, lines: Sequence[str], count: int) -> list[str]:
     """Return the lines as one list, and how many were left out."""
     more = [asked.plural("commands.and_more", count - len(lines))] if count > len(lines) else []
     return ["\n".join(lines), *more]
-
-
-def refuse_to_forget(connection: Connection, asked: Invocation, extent: Extent) -> Reply | None:
-    """Return why the person cannot be erased, or None: the only owner has to stay."""
-    person = people.person_of(connection, asked.principal.user_id) if extent is Extent.EVERYTHING else None
-    if person is None or not people.is_only_owner(connection, person):
-        return None
-    return Reply(asked.say("commands.only_owner"))
-
-
-def forget_person(connection: Connection, asked: Invocation, extent: Extent, said: str) -> Reply:
-    """Record an erasure request and begin a new conversation.
-
-    Call `refuse_to_forget` in the same commit first. Until the erasure is done, the platform may deliver the person's
-    earlier messages again.
-    """
-    row, person = asked.row, people.person_of(connection, asked.principal.user_id)
-    assert person is not None, "only an erasure deletes users, and a person being erased gives no command"
-    wish = erasure.ask(connection, person, extent, row.id, row.event.received_at, asked.clock(), asked.session.mark)
-    begun = begin_conversation(connection, asked, Cleared(unparked=wish.unparked))
-    return Reply(said, changed=replace(begun, ended=False, forgotten=wish.forgotten))

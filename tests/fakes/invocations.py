@@ -15,6 +15,7 @@ from gateway.commands.base import Cleared, Command, Invocation, Reply, Write
 from gateway.store.engine import Store
 from gateway.store.inbox import InboxRow
 from gateway.store.journal import SessionState
+from gateway.store.tenancy import run_as
 from gateway.texts import HARNESS
 from tests.fakes.practice_reader import ANA, NOW
 
@@ -59,13 +60,14 @@ class FakeSession:
 
 
 class ConnectedStore:
-    """Reads over an open connection."""
+    """Reads over an open connection, as one tenant."""
 
-    def __init__(self, connection: sa.Connection) -> None:
+    def __init__(self, connection: sa.Connection, tenant: str) -> None:
         self._connection = connection
+        self._tenant = tenant
 
     async def read(self, query: Callable[[sa.Connection], T], *, lasting: bool = False) -> T:
-        return query(self._connection)
+        return run_as(self._tenant, query, self._connection)
 
 
 def invocation(
@@ -90,7 +92,9 @@ def invocation(
         tenant=who.tenant,
     )
     row = InboxRow(1, who.tenant, KEY, who.user_id, event, NOW)
-    reads = cast("Store", ConnectedStore(store)) if isinstance(store, sa.Connection) else cast("Store", store)
+    reads = (
+        cast("Store", ConnectedStore(store, who.tenant)) if isinstance(store, sa.Connection) else cast("Store", store)
+    )
     return Invocation(name, arguments, who, NOW, row, session or FakeSession(), reads, texts, lambda: NOW)
 
 

@@ -54,7 +54,7 @@ async def test_nothing_stays_of_who_asks_for_it(tmp_path: Path):
         await here.told(WHO, "followup")
         here.sim.say(WHO, f"and then of {CANARY} again")
         here.sim.say(WHO, "/forget everything yes")
-        await here.told(WHO, "1 entry is deleted")
+        await here.told(WHO, "everything I know about you is deleted")
         await until_done(here)
         assert [] == await bytes_left(here, CANARY, str(WHO), f"Name{WHO}")
         assert ["Tombuctu"] == await bytes_left(here, "Tombuctu")

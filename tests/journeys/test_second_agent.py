@@ -92,12 +92,18 @@ async def test_another_agent_answers_on_every_platform(installed: Path, tmp_path
         await running.answered(telegram, "I keep your pantry")
         telegram.say(telegram.direct(PERSON), "tidy up")
         await running.answered(telegram, "I will not.")
+        telegram.command(telegram.direct(PERSON), "export")
+        await running.answered(telegram, "All that I keep of you as a file.")
+        telegram.command(telegram.direct(PERSON), "forget", "everything yes")
+        await running.answered(telegram, "Done: everything I know about you is deleted within a minute")
+        await running.until(lambda: "milk-telegram" not in pantry(tmp_path), "the deletion")
+        assert "milk-slack" in pantry(tmp_path)
         assert ["pantry", "list"] == [command["name"] for command in discord.world.bot().commands[:2]]
         (option,) = discord.world.bot().commands[1]["options"]
         assert ("beginning", False) == (option["name"], option["required"])
         assert "coach" not in str(discord.world.bot().commands)
     with closing(sqlite3.connect(tmp_path / "home" / "tenk.db")) as store:
-        keys = {key for (key,) in store.execute("SELECT key FROM sessions")}
+        keys = {key for (key,) in store.execute("SELECT key FROM sessions WHERE key NOT LIKE 'forgotten:%'")}
         assert {"agent:pantry"} == {":".join(key.split(":")[:2]) for key in keys}
 
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 from datetime import date, timedelta
 
 import pytest
+import sqlalchemy as sa
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,7 +17,9 @@ from agent.ports import LocalEffect
 from gateway.coach import writer
 from gateway.coach.commands import coach_commands
 from gateway.coach.file_commands import practice_csv
+from gateway.commands.personal_data import MAX_EXPORT_BYTES
 from gateway.commands.table import CommandTable
+from gateway.store.tables.people import users
 from tests.fakes.invocations import invocation, run
 from tests.fakes.practice_reader import ANA, TODAY, ConnectedPractice, connected_practice
 from tests.unit.commands.test_coach import answer
@@ -143,6 +146,20 @@ class TestExport:
         if form == "json":
             assert {"=cmd()", "Guitar"} == {skill["name"] for skill in json.loads(file.content)["skills"]}
         assert {"=cmd()", "Guitar"} == {row.skill for row in found.rows}
+
+    async def test_all_that_is_kept_goes_out_in_a_direct_chat(self, practice: ConnectedPractice):
+        practice.change(LocalEffect(writer.log, "Guitar", 30, TODAY, "scales"))
+        command, word, arguments = CommandTable(coach_commands(practice)).parse("/export all") or (None, "", "")
+        assert command is not None
+        asked = invocation(word, arguments, store=practice.connection)
+        (file,) = (await run(command, asked, practice.connection)).files
+        whole = json.loads(file.content)
+        assert ["scales"] == [row["notes"] for row in whole["practice_sessions"]]
+        assert ["Ana"] == [row["display_name"] for row in whole["users"]]
+        group = replace(asked, principal=replace(ANA, in_group=True))
+        assert "in a direct chat only" in (await run(command, group, practice.connection)).text
+        practice.connection.execute(sa.update(users).values(display_name="a" * MAX_EXPORT_BYTES))
+        assert "too much for a file in a chat" in (await run(command, asked, practice.connection)).text
 
     async def test_no_cell_begins_a_formula_whatever_separates_cells(self, practice: ConnectedPractice):
         """Spreadsheets of many countries split cells at ";", inside our quotes too."""

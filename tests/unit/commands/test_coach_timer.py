@@ -76,14 +76,14 @@ class TestTimer:
 
 
 class TestForget:
-    async def test_everything_is_deleted_after_it_was_said_twice(self, practice: ConnectedPractice):
+    async def test_practice_is_deleted_after_it_was_said_twice(self, practice: ConnectedPractice):
         practice.change(LocalEffect(writer.save_plan, WeeklyPlan(TODAY, "plan")))
         practice.change(LocalEffect(writer.set_weekly_goal, 60))
         await answer(practice, "/start guitar")
-        for words in ("", "everything", "everything no", "guitar yes"):
+        for words in ("", "practice", "practice no", "guitar yes"):
             await answer(practice, f"/forget {words}")
         assert 1 == len(await practice.sessions(ANA))
-        assert "1 entry is deleted" in await answer(practice, "/forget everything yes")
+        assert "1 entry is deleted" in await answer(practice, "/forget practice yes")
         left = {
             table.name: practice.connection.execute(sa.select(sa.func.count()).select_from(table)).scalar_one()
             for table in metadata.sorted_tables
@@ -92,5 +92,5 @@ class TestForget:
         assert ["practice_forgotten"] == [row.action for row in audit_log(practice.connection)]
 
     async def test_in_spanish(self, practice: ConnectedPractice):
-        assert "No se puede deshacer" in await answer(practice, "/forget todo", SPANISH)
-        assert "borrada" in await answer(practice, "/forget todo si", SPANISH)
+        assert "No se puede deshacer" in await answer(practice, "/forget práctica", SPANISH)
+        assert "borrada" in await answer(practice, "/forget práctica si", SPANISH)
