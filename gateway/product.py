@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from functools import cache, partial
 from typing import cast
 
+from pydantic import SecretStr
+
 from agent.bridges.foreign_turn import run_foreign_turn
 from agent.bridges.table import UnusableAgent, connect
 from agent.catalogue import Catalogue
@@ -147,14 +149,14 @@ class NoRules:
         return RuleAnswer()
 
 
-def load_product(name: str) -> AgentProduct:
-    """Return the agent product of this name.
+def load_product(name: str, token: SecretStr | None = None) -> AgentProduct:
+    """Return the agent product of this name; the token is for an agent of another framework at a URL.
 
     Raises:
         SettingsError: there is none, or it has another name.
     """
     if ":" in name:
-        return _bridged_product(name)
+        return _bridged_product(name, "" if token is None else token.get_secret_value())
     product = load_extension(AGENTS, name)
     if not isinstance(product, AgentProduct):
         raise SettingsError(f"the agent {name!r} is no AgentProduct but a {type(product).__name__}")
@@ -163,10 +165,10 @@ def load_product(name: str) -> AgentProduct:
     return product
 
 
-def _bridged_product(name: str) -> AgentProduct:
+def _bridged_product(name: str, token: str) -> AgentProduct:
     """Return the product of another framework's agent; its bridge's name is its name."""
     try:
-        foreign = connect(name)
+        foreign = connect(name, token)
     except UnusableAgent as why:
         raise SettingsError(f"the agent {name!r}: {why}") from why
     except FLAWS as error:

@@ -51,6 +51,7 @@ LIVE: tuple[KeyPath, ...] = (
 
 NEXT_START: tuple[KeyPath, ...] = (
     ("agent", "product"),
+    ("agent", "token"),
     ("agent", "tools"),
     ("channels", "api"),
     ("channels", "console"),

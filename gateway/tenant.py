@@ -87,7 +87,8 @@ class Tenant:
         self.name = name
         self._shared = shared
         self.store = store = shared.store.of(name)
-        self.product = product = load_product(settings.of_tenant(name).agent.product)
+        named = settings.of_tenant(name).agent
+        self.product = product = load_product(named.product, named.token)
         self.settings = own = in_force(settings.of_tenant(name), product)
         for texts in filter(None, (product.texts, product.catalogue)):
             texts.load()

@@ -2,28 +2,30 @@
 
 import importlib
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Protocol, cast
+from typing import cast
+from urllib.parse import urlsplit
 
 from agent.bridges.port import ForeignAgent
+from agent.models.credentials import is_showable
+from agent.plain_errors import check_url
 
 
 class UnusableAgent(Exception):
     """An agent cannot be reached through its bridge; the message says what to do."""
 
 
-class Connect(Protocol):
-    """The function `connect` of a bridge's module."""
+Connect = Callable[..., ForeignAgent]
+"""The function `connect` of a bridge's module: it gets an agent's name in the configuration, its place and, for an
+agent at a URL, the operator's token; it raises UnusableAgent if there is none.
+"""
 
-    def __call__(self, name: str, place: str) -> ForeignAgent:
-        """Return the agent at this place; `name` is what the configuration calls it.
 
-        Raises:
-            UnusableAgent: there is none.
-        """
-        ...
+URL = "URL"
+"""The form of a place that is an address."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +36,14 @@ class Bridge:
     needs: str  # a top-level package; "": none beside our own
     place: str  # for people
 
+    @property
+    def is_remote(self) -> bool:
+        """Return True if its agents are at URLs."""
+        return self.place == URL
+
 
 BRIDGES = {
+    "http": Bridge("agent.bridges.http", "", URL),
     "langgraph": Bridge("agent.bridges.langgraph", "langgraph", "MODULE:GRAPH"),
     "pydantic-ai": Bridge("agent.bridges.pydantic_ai", "pydantic_ai", "MODULE:AGENT"),
 }
@@ -50,14 +58,19 @@ def check_bridge(name: str) -> None:
     _split(name)
 
 
-def connect(name: str) -> ForeignAgent:
-    """Return the agent that the configuration calls by this name.
+def connect(name: str, token: str = "") -> ForeignAgent:
+    """Return the agent that the configuration calls by this name; the token is for an agent at a URL.
 
     Raises:
         UnusableAgent: there is none.
     """
     bridge, place = _split(name)
-    return cast("Connect", importlib.import_module(bridge.module).connect)(name, place)
+    make = cast("Connect", importlib.import_module(bridge.module).connect)
+    if not bridge.is_remote:
+        return make(name, place)
+    if not is_showable(token):
+        raise UnusableAgent("agent.token holds characters that no HTTP header takes")
+    return make(name, place, token)
 
 
 def _split(name: str) -> tuple[Bridge, str]:
@@ -69,7 +82,18 @@ def _split(name: str) -> tuple[Bridge, str]:
         raise UnusableAgent(f"write {scheme}:{bridge.place}")
     if bridge.needs and find_spec(bridge.needs) is None:
         raise UnusableAgent(f"install what it needs: pip install 'tenk-gateway[{scheme}]'")
+    if bridge.is_remote:
+        _check_place(place)
     return bridge, place
+
+
+def _check_place(url: str) -> None:
+    try:
+        is_secret = "@" in urlsplit(check_url(url)).netloc
+    except ValueError as why:
+        raise UnusableAgent(str(why)) from None
+    if is_secret:
+        raise UnusableAgent("the URL holds a password; write a bearer token into agent.token of secrets.toml")
 
 
 def load_object(place: str) -> object:

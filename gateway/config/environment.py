@@ -30,6 +30,7 @@ SHORTHANDS: Mapping[str, KeyPath] = {
     "TENK_HTTP_API_KEY": ("http", "api_key"),
     "TENK_PUBLIC_URL": ("http", "public_url"),
     "TENK_MODEL": ("model", "name"),
+    "TENK_AGENT_TOKEN": ("agent", "token"),
     "TENK_ACCESS": ("access", "direct"),
     "TELEGRAM_BOT_TOKEN": (*TELEGRAM_MAIN, "token"),
     "DISCORD_BOT_TOKEN": (*DISCORD_MAIN, "token"),

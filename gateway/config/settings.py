@@ -136,6 +136,7 @@ class AgentSettings(AgentConfig):
     """Agent that answers, its additional tools, and the limits of its turns."""
 
     product: str = "coach"
+    token: SecretStr | None = None
     tools: tuple[str, ...] = ()
     personas: Mapping[str, str] = Field(default_factory=dict)
     folder: Path | None = None

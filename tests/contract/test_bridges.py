@@ -1,10 +1,11 @@
 """One suite for the agents of all frameworks: the gateway runs, the model behind the framework is scripted."""
 
 import asyncio
+import importlib
 import os
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ import pytest
 from channels.simulators.telegram.server import TelegramSimulator
 from gateway.testing.gateway import TestGateway
 from tests.fakes.model_server import ModelServer
+from tests.fakes.shops import http_shop
 from tests.fakes.shops.tools import Ledger
 from tests.fakes.shops.words import LONG
 from tests.house.tree import ROOT
@@ -26,6 +28,9 @@ class BridgeRig:
     asks: bool = True  # tools ask for approval
     shows_calls: bool = True  # calls are steps of the turn
     steers: bool = True  # messages join a run after a step
+    serve: Callable[[], AbstractAsyncContextManager[str]] | None = (
+        None  # serves the shop at a URL, `product` ends in it
+    )
 
     @property
     def config(self) -> str:
@@ -33,6 +38,7 @@ class BridgeRig:
 
 
 RIGS = {
+    "http": BridgeRig("http:", asks=False, shows_calls=False, steers=False, serve=http_shop.shop),
     "langgraph": BridgeRig("langgraph:tests.fakes.shops.langgraph_shop:keeping"),
     "langgraph without checkpointer": BridgeRig("langgraph:tests.fakes.shops.langgraph_shop:shop", asks=False),
     "pydantic-ai": BridgeRig("pydantic-ai:tests.fakes.shops.pydantic_ai_shop:shop"),
@@ -40,11 +46,16 @@ RIGS = {
 
 
 @pytest.fixture(params=RIGS)
-def rig(request: pytest.FixtureRequest) -> BridgeRig:
+async def rig(request: pytest.FixtureRequest) -> AsyncIterator[BridgeRig]:
     Ledger.ordered.clear()
     Ledger.counting.clear()
     Ledger.counted = None
-    return RIGS[request.param]
+    rig: BridgeRig = RIGS[request.param]
+    if rig.serve is None:
+        yield rig
+        return
+    async with rig.serve() as url:
+        yield replace(rig, product=f"{rig.product}{url}")
 
 
 @asynccontextmanager
@@ -70,9 +81,27 @@ async def test_the_examples_of_the_documentation_run(product: str, monkeypatch: 
         assert "tea is ordered." == (await ada.answer("ordered")).text
 
 
+SERVERS = {"http_shop": "http:{url}/answer"}
+
+
+@pytest.mark.gate
+@pytest.mark.parametrize("name", SERVERS)
+async def test_the_servers_of_the_documentation_answer(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(ROOT / "docs" / "examples")
+    said = {"price tea": "tea costs 3 euros.", "order tea": "tea is ordered.", "hi": "Say: "}
+    async with (
+        http_shop.serving(importlib.import_module(name).app) as url,
+        TestGateway(BridgeRig(SERVERS[name].format(url=url)).config) as gateway,
+    ):
+        ada = gateway.person()
+        for words, heard in said.items():
+            await ada.say(words)
+            await ada.answer(heard)
+
+
 def test_every_example_is_run() -> None:
     there = {path.stem for path in (ROOT / "docs" / "examples").glob("*_shop.py")}
-    assert there == {product.split(":")[1] for product in EXAMPLES}
+    assert there == {product.split(":")[1] for product in EXAMPLES} | set(SERVERS)
 
 
 async def test_it_answers_knows_the_conversation_and_long_answers_are_split_in_order(rig: BridgeRig) -> None:
@@ -157,14 +186,17 @@ async def test_a_run_that_hangs_ends_at_the_deadline_and_one_that_breaks_says_so
 
 
 @pytest.mark.gate
-async def test_a_kill_while_a_tool_runs_loses_nothing_and_says_nothing_twice(rig: BridgeRig, tmp_path: Path) -> None:
+async def test_a_kill_while_a_tool_runs_loses_nothing_and_says_nothing_twice(
+    rig: BridgeRig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "gateway.toml").write_text(f"{rig.config}[access]\ndirect = 'open'\ndanger_allow_everyone = true\n")
     (tmp_path / "home").mkdir(mode=0o700)
     (slow := tmp_path / "slow").touch()
     counts = tmp_path / "counts"
+    monkeypatch.setenv("SHOP_COUNTS", str(counts))
     ours = {"PYTHONPATH": str(ROOT), "TENK_HOME": str(tmp_path / "home"), "TENK_HTTP": "127.0.0.1:0"}
     async with TelegramSimulator.with_bot() as telegram, ModelServer() as model:
-        environ = os.environ | ours | telegram.environment() | {"SHOP_COUNTS": str(counts)}
+        environ = os.environ | ours | telegram.environment()
         world = PantryWorld(tmp_path, [telegram], model, environ)
         chat = telegram.direct(PERSON)
         async with world.life(killed=True) as running:
