@@ -110,7 +110,8 @@ class Tenant:
         self.agents = AgentChoice(product.name, people)
         self.operators = operators_of(store, self.agents, shared, deps.process)
         providers = {**providers_of(own.model.links(), own.connect), **servers_to_connect(own.mcp, own.connect)}
-        self.connecting = Connecting(secrets.vault, providers, models=own.model.names_to_choose)
+        self._models_to_choose = list(own.model.names_to_choose)  # in force, as people may choose
+        self.connecting = Connecting(secrets.vault, providers, models=self._models_to_choose)
         services = PeopleServices(operators=self.operators, linking=link_deps(shared), people=people)
         seals = SealedButtons(secrets.keys.buttons)
         for_capabilities = CapabilityDeps(
@@ -251,6 +252,7 @@ class Tenant:
         )
         self.intake.reconfigure(own.access)
         self.budgets.reconfigure(own.budgets)
+        self._models_to_choose[:] = own.model.names_to_choose
         self._light_in_force.model, self._consolidates.model = self.light, self.consolidating
         self.capabilities.reconfigure(own)
         self._in_force.replace(self.agent, self._make_others())

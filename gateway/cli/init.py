@@ -368,7 +368,10 @@ def _next_steps(settings: Settings, *, runs: bool) -> str:
         lines += ["The running gateway applies this, or says that it needs a restart."]
     if any(settings.channels.accounts()):
         lines += ["Then write to your bot. It answers with a code; type in another terminal:"]
-        lines += [f"  {tenk.command('pairing', 'approve', 'CODE')}", "The first person approved is the owner."]
+        lines += [
+            f"  {tenk.command('pairing', 'approve', 'CODE')}",
+            "The first person approved is the owner, if there is none yet.",
+        ]
     elif not runs:
         lines += ["Open the link that it prints: whoever opens it first is the owner."]
     return "\n".join([*lines, f"If something does not work, `{tenk.command('doctor')}` says why."])

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from gateway.access.config import Role
 from gateway.cli.client import get, known_as, post, tenant_option
 from gateway.cli.root import config_option, load
 from gateway.cli.tables import Columns, json_option, print_rows
@@ -172,7 +173,7 @@ def list_requests(as_json: bool, config_path: Path | None) -> None:
 @click.option("--request", "number", help="Approve the request with this id from `tenk pairing list`, without a code.")
 @config_option
 def approve(code: str | None, number: str | None, config_path: Path | None) -> None:
-    """Approve the person to whom the bot showed CODE. The first person approved becomes the owner."""
+    """Approve the person to whom the bot showed CODE. The first person approved is the owner, if there is none yet."""
     if (code is None) == (number is None):
         raise click.UsageError("give either the CODE that the bot showed the person, or --request NUMBER")
     if code is not None:
@@ -180,6 +181,10 @@ def approve(code: str | None, number: str | None, config_path: Path | None) -> N
     else:
         person = post(config_path, "pairing", number or "-", "approve")
     click.echo(f"{known_as(person)} has access now, as {person['role']}.")
+    if person["role"] != Role.OWNER:
+        click.echo(
+            f"`{of_process().command('users', 'role', person['senders'][0], Role.OWNER)}` makes them an owner, too."
+        )
 
 
 @pairing.command("deny")

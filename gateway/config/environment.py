@@ -72,6 +72,14 @@ BESIDE = ("with_tools", "with_images", "light")
 """Keys of the model whose values are models themselves."""
 
 
+def _table(files: Tree, *path: str) -> Tree:
+    """Return a table of the files; an empty one if there is something else, of which validation tells."""
+    found: object = files
+    for name in path:
+        found = found.get(name) if isinstance(found, dict) else None
+    return found if isinstance(found, dict) else {}
+
+
 def from_environment(files: Tree, environ: Mapping[str, str]) -> dict[KeyPath, tuple[str, str]]:
     """Return the settings of the environment; an empty variable counts as unset."""
     given = {name: value for name, value in environ.items() if value.strip()}
@@ -79,14 +87,14 @@ def from_environment(files: Tree, environ: Mapping[str, str]) -> dict[KeyPath, t
     found |= {key: (name, given[name]) for key, (name, _) in REPLACED.items() if name in given}
     for platform, (base, token) in API_BASES.items():
         if base in given:
-            accounts = {*files.get("channels", {}).get(platform, {}), *(["main"] if token in given else [])}
+            accounts = {*_table(files, "channels", platform), *(["main"] if token in given else [])}
             found |= {("channels", platform, account, "api_base"): (base, given[base]) for account in accounts}
     return found | _model_from_environment(files, given)
 
 
 def _model_from_environment(files: Tree, given: Mapping[str, str]) -> dict[KeyPath, tuple[str, str]]:
     """Return the model's settings, only for the provider in use."""
-    chosen = given.get("TENK_MODEL") or files.get("model", {}).get("name")
+    chosen = given.get("TENK_MODEL") or _table(files, "model").get("name")
     there = next((wire for wire, names in MODEL_KEYS.items() if not given.keys().isdisjoint(names)), None)
     wire = there if chosen is None else str(chosen).partition(":")[0]
     if wire is None or wire not in MODEL_KEYS:
@@ -104,9 +112,7 @@ def _model_from_environment(files: Tree, given: Mapping[str, str]) -> dict[KeyPa
 
 def _other_links_from_environment(files: Tree, given: Mapping[str, str]) -> Iterator[tuple[KeyPath, tuple[str, str]]]:
     """Yield the provider's key for each further model that has neither key nor server."""
-    model = files.get("model", {})
-    fallback = model.get("fallback")
-    fallback = fallback if isinstance(fallback, dict) else {}  # otherwise validation reports the mistake
+    model, fallback = _table(files, "model"), _table(files, "model", "fallback")
     links: dict[KeyPath, object] = {("model", name): model.get(name) for name in BESIDE}
     links |= {("model", "fallback", name): link for name, link in fallback.items()}
     for path, link in links.items():

@@ -145,11 +145,15 @@ class Sources:
     def place_of(self, path: KeyPath) -> str:
         """Return the source of a value: `file:line` or the environment variable."""
         for written, (variable, _) in self.environment.items():
-            if written[: len(path)] == path:
+            if written[: len(path)] == path and not (len(written) > len(path) and self._holds_value(path)):
                 return variable
         source = self.secrets if has_path(self.secrets.values, path) else self.file
         line = source.line_of(path)
         return f"{source.path}:{line}" if line else f"{source.path}"
+
+    def _holds_value(self, path: KeyPath) -> bool:
+        """Return True if the file has a value at `path` that is no table."""
+        return has_path(self.file.values, path) and not isinstance(value_at(self.file.values, path), dict)
 
 
 def has_path(tree: object, path: KeyPath) -> bool:
@@ -170,11 +174,14 @@ def value_at(tree: Any, path: KeyPath) -> object:
 
 
 def merge(base: Tree, over: Tree) -> Tree:
-    """Return one tree of both; values of `over` win, tables are merged."""
+    """Return one tree of both; values of `over` win, tables are merged. A value in place of a table stays an error."""
     merged = dict(base)
     for key, value in over.items():
         before = merged.get(key)
-        merged[key] = merge(before, value) if isinstance(before, dict) and isinstance(value, dict) else value
+        if isinstance(before, dict) and isinstance(value, dict):
+            merged[key] = merge(before, value)
+        elif before is None or not isinstance(value, dict):
+            merged[key] = value
     return merged
 
 

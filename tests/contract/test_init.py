@@ -48,7 +48,7 @@ async def test_flags_alone_make_a_configuration_that_runs(here: Path) -> None:
             "  tenk run",
             "Then write to your bot. It answers with a code; type in another terminal:",
             "  tenk pairing approve CODE",
-            "The first person approved is the owner.",
+            "The first person approved is the owner, if there is none yet.",
             "If something does not work, `tenk doctor` says why.",
         ]
         environ = os.environ | {"TENK_HTTP": "127.0.0.1:0"}

@@ -100,6 +100,8 @@ async def test_another_model_answers_from_the_next_turn_on(tmp_path: Path) -> No
         here.sim.say(1, "second")
         await here.told(1, "Here I am.")
         assert ["journey", "another"] == [request.body["model"] for request in here.model.requests]
+        here.sim.say(1, "/model")
+        await here.told(1, "You are answered by openai:another.")
         environ["TENK_MODEL"] = "nonsense"
         with pytest.raises(GatewayError, match=r"TENK_MODEL: model\.name: write offline"):
             await here.operator("POST /v1/reload")

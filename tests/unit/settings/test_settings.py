@@ -81,6 +81,21 @@ def test_the_environment_alone_is_enough(given: Given) -> None:
     assert (TOKEN, "http://127.0.0.1:8081") == (account.token.get_secret_value(), account.api_base)
 
 
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        ('model = "openai:x"', "model"),
+        ("channels = 5", "channels"),
+        ("[channels]\ntelegram = 5", "channels.telegram"),
+        ("[model]\nfallback = 5", "model.fallback"),
+    ],
+)
+def test_a_value_in_place_of_a_table_is_named(given: Given, text: str, key: str) -> None:
+    server = "http://127.0.0.1:1"
+    with pytest.raises(SettingsError, match=rf"toml:\d: {key}: this is a table of its own"):
+        given(f"{text}\n", OPENAI_API_KEY="key-of-openai", TELEGRAM_BOT_TOKEN=TOKEN, TELEGRAM_API_BASE=server)
+
+
 def test_empty_variables_count_as_not_set(given: Given) -> None:
     assert given() == given(TENK_HOME="", TENK_MODEL=" ", TELEGRAM_BOT_TOKEN="", OPENAI_API_KEY="")
 
