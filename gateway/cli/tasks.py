@@ -22,11 +22,16 @@ COLUMNS: Columns = {
 }
 
 
-@click.command("tasks")
+@click.group("tasks")
+def command() -> None:
+    """List the tasks that agents share on their boards."""
+
+
+@command.command("list")
 @click.option("--limit", type=click.IntRange(1, 1_000), default=50, show_default=True, help="Maximum number.")
 @json_option
 @config_option
-def command(limit: int, as_json: bool, config_path: Path | None) -> None:
+def list_(limit: int, as_json: bool, config_path: Path | None) -> None:
     """List the tasks of boards that were changed last: who works on them, and what they wait for."""
     rows = get(config_path, "tasks", limit=limit)["tasks"]
     print_rows(rows, COLUMNS, "There are no tasks on any board.", as_json=as_json)
