@@ -248,6 +248,8 @@ def _dates(language: str, frame: _Frame, weeks: Sequence[ChartWeek], theme: Them
         if (len(weeks) - 1 - at) % every:
             continue
         is_last, date = at == len(weeks) - 1, short_date(language, week.week)
+        if len(weeks) == 1:
+            date = say(language, "chart.week_of", first=date)
         x = _keep_inside(frame, frame.centre(at), _width(date, SMALL))
         ink = theme.ink if is_last else theme.faint
         found.append(_text(x, TOP + PLOT_HEIGHT + 22, date, ink, SMALL, anchor="middle", bold=is_last))

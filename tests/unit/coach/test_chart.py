@@ -158,6 +158,12 @@ def test_no_words_stand_in_each_others_place(skills: int, weeks: int, goal: int 
             assert apart, (words, other[4])
 
 
+def test_the_only_week_is_named_as_one():
+    assert "week of 16 Nov" in chart_svg("en", a_chart(1, 1), LIGHT)
+    assert "semana del 16 nov" in chart_svg("es", a_chart(1, 1), DARK)
+    assert ">16 Nov<" in chart_svg("en", a_chart(1, 2), LIGHT)
+
+
 @pytest.mark.parametrize("language", ["en", "es"])
 def test_the_words_say_what_the_picture_shows(language: str):
     chart = a_chart(3, 4, 600, minutes=45)
