@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from agent.calendar import today_of
@@ -47,6 +47,13 @@ from gateway.commands.base import Command, Invocation, Reply, Write
 
 UNSAID_ZONE = "UTC"
 
+OTHER_NAMES = {
+    "goal": ("goals", "meta", "metas"),
+    "remind": ("reminders", "recordatorios"),
+    "start": ("timer", "temporizador", "cronometro"),
+}
+"""Names that people try; they are in no menu."""
+
 GOAL_OFF = frozenset(["off", "none", "no", "0", "ninguna", "nada"])
 
 GOAL_WORDS = frozenset(["a", "an", "of", "the", "per", "each", "every", "week", "weekly", "and", "hour", "hours"]) | {
@@ -66,7 +73,7 @@ def coach_commands(reader: PracticeReader) -> tuple[Command, ...]:
     practised, charted = CommandOption("text", "menu.log.text", required=True), CommandOption("what", "menu.chart.what")
     one_skill, planned_skill = CommandOption("skill", "menu.stats.skill"), CommandOption("skill", "menu.plan.skill")
     wished, goal = CommandOption("what", "menu.skill.what"), CommandOption("time", "menu.goal.time")
-    return (
+    commands = (
         Command("log", "menu.log", partial(_log, reader), options=(practised,)),
         Command("stats", "menu.stats", partial(_stats, reader), options=(one_skill,)),
         Command("skills", "menu.skills", partial(_skills, reader)),
@@ -81,6 +88,8 @@ def coach_commands(reader: PracticeReader) -> tuple[Command, ...]:
         *timer_commands(reader),
         *check_in_commands(reader),
     )
+    others = (replace(each, name=other, hidden=True) for each in commands for other in OTHER_NAMES.get(each.name, ()))
+    return (*commands, *others)
 
 
 async def _log(reader: PracticeReader, asked: Invocation) -> Reply | Write:

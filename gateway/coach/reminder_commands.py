@@ -117,7 +117,7 @@ def timer_commands(reader: PracticeReader) -> tuple[Command, ...]:
 
 
 async def _start(reader: PracticeReader, asked: Invocation) -> Reply | Write:
-    """Start the clock for a known skill; else greet, and say what the clock needs."""
+    """Start the clock for a known skill; else say what the clock needs, after a greeting on `/start`."""
     principal, language = asked.principal, language_of(asked.principal.locale)
     wanted = clean(asked.arguments[:MAX_CHARS])
     skills = await reader.skills(principal) if wanted else ()
@@ -127,6 +127,8 @@ async def _start(reader: PracticeReader, asked: Invocation) -> Reply | Write:
         return change_practice(asked, start)
     if found is None and wanted and (question := ask_near(asked, wanted, skills)) is not None:
         return question
+    if asked.name != "start":
+        return Reply(say(language, "timer.how"))
     name = escape(clean(principal.display_name)[:64])
     greeted = say(language, "commands.start", name=f", {name}" if name else "", timezone=escape(principal.timezone))
     return Reply(f"{greeted}\n\n{say(language, 'timer.how')}")

@@ -57,6 +57,10 @@ class TestTimer:
         await answer(practice, "/done")
         assert TODAY == (await practice.sessions(ANA))[0].day
 
+    async def test_a_timer_without_a_skill_says_how_and_greets_nobody(self, practice: ConnectedPractice):
+        assert (await answer(practice, "/timer")).startswith("`/start guitar` starts a clock")
+        assert "Hello, Ana!" in await answer(practice, "/start")
+
     async def test_one_clock_at_a_time_and_one_can_let_it_go(self, practice: ConnectedPractice):
         await answer(practice, "/start guitar")
         assert "The clock runs already, for Guitar." in await answer(practice, "/start guitar")

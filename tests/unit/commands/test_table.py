@@ -56,6 +56,24 @@ class TestParsing:
 
 
 class TestHidden:
+    @pytest.mark.parametrize(
+        ("typed", "like"),
+        [
+            ("timer", "start"),
+            ("cronometro", "start"),
+            ("goals", "goal"),
+            ("meta", "goal"),
+            ("metas", "goal"),
+            ("reminders", "remind"),
+            ("recordatorios", "remind"),
+        ],
+    )
+    def test_another_name_is_the_same_command(self, typed: str, like: str) -> None:
+        other, same = (TABLE.parse(f"/{name} x") for name in (typed, like))
+        assert other is not None and other[0] is not None and same is not None and same[0] is not None
+        assert replace(same[0], name=typed, hidden=True) == other[0]
+        assert typed not in TABLE.unknown("recordatorio", ANA)
+
     async def test_a_hidden_command_runs_and_is_listed_nowhere(self):
         table = CommandTable([Command("secretly", "Not listed", _nothing, hidden=True)], "coach", COACH.catalogue)
         command, *_ = table.parse("/secretly") or (None,)
