@@ -12,7 +12,7 @@ from enum import StrEnum
 from agent.catalogue import escape
 from agent.coach.practice import DAY_MINUTES, PracticeRefused, check_entry, clean_name, clean_notes
 from agent.coach.texts import say
-from agent.coach.vocabulary.amounts import find_duration
+from agent.coach.vocabulary.amounts import find_duration, is_negative
 from agent.coach.vocabulary.days import find_days
 from agent.coach.vocabulary.mentions import find_mentions
 from agent.coach.vocabulary.words import group_of, phrases, to_tokens
@@ -32,6 +32,7 @@ class LogProblem(StrEnum):
     NO_DURATION = "no_duration"
     NO_UNIT = "no_unit"  # "45 guitar"
     ZERO = "zero"
+    NEGATIVE = "negative"
     TOO_LONG = "too_long"
     FUTURE = "future"
     BAD_DATE = "bad_date"
@@ -97,6 +98,8 @@ def parse_log(text: str, today: date, skills: Sequence[str] = ()) -> LogLine:
         line, more = clean(text), ""
         duration = find_duration(line)
     if duration is None:
+        if is_negative(line):
+            raise LogLineError(LogProblem.NEGATIVE)
         raise LogLineError(LogProblem.NO_UNIT if _BARE_NUMBER.search(line) else LogProblem.NO_DURATION)
     if ahead := _coming(line[: duration.start]):
         raise LogLineError(LogProblem.FUTURE, ahead)

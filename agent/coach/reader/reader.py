@@ -28,7 +28,7 @@ from agent.coach.reports import (
 from agent.coach.rule_plan import plan_sessions, plan_text
 from agent.coach.saved_plan import saved_plan_text
 from agent.coach.texts import say
-from agent.coach.vocabulary.amounts import find_amounts
+from agent.coach.vocabulary.amounts import find_amounts, is_negative
 from agent.coach.vocabulary.mentions import find_mentions
 from agent.coach.vocabulary.words import languages, phrases, to_tokens
 from agent.models.offline import RuleAnswer
@@ -195,9 +195,8 @@ def _fallback(asked: ReadMessage) -> ReaderAnswer:
         ("offer.plan", "/plan"),
         ("offer.skills", "/skills"),
     )
-    return ReaderAnswer(
-        asked.say("offline.unknown"), tuple(SuggestedReply(asked.say(key), command) for key, command in commands)
-    )
+    why = "problem.negative" if is_negative(asked.text) else "offline.unknown"
+    return ReaderAnswer(asked.say(why), tuple(SuggestedReply(asked.say(key), command) for key, command in commands))
 
 
 # ---------------------------------------------------------------- requests

@@ -1,5 +1,6 @@
 """Parses durations in all languages at once: "45m", "1h30", "hora y cuarto", "from 7 to 8:30"."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -10,11 +11,13 @@ from text_to_num import text2num  # type: ignore[import-untyped]  # it has no st
 from agent.coach.vocabulary.words import Token, languages, phrases, to_tokens
 
 MAX_CHARS = 4_000
+MAX_SIGNED_CHARS = 40  # read behind a minus
 MOST_NUMBER_WORDS = 5
 DAY_MINUTES = 1_440
 HALF_DAY = 720
 _SIGNS = {"½": Fraction(1, 2), "¼": Fraction(1, 4), "¾": Fraction(3, 4)}
 _DASHES = frozenset("-–—")
+_MINUS = re.compile(r"(?<!\S)[-−–](?=\d)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +47,12 @@ def find_duration(text: str) -> Duration | None:
     if found is None:
         return None
     return Duration(found.minutes, tokens[found.first].start, tokens[found.end - 1].end)
+
+
+def is_negative(text: str) -> bool:
+    """Return True if a text has a stretch of time behind a minus: "-5m"."""
+    behind = (find_duration(text[sign.end() :][:MAX_SIGNED_CHARS]) for sign in _MINUS.finditer(text[:MAX_CHARS]))
+    return any(found is not None and not found.start for found in behind)
 
 
 def find_amounts(tokens: Sequence[Token]) -> list[Amount]:

@@ -141,7 +141,7 @@ class TestLines:
             ("", LogProblem.EMPTY, ""),
             ("\x00 \u200b", LogProblem.EMPTY, ""),
             ("guitar", LogProblem.NO_DURATION, ""),
-            ("-45m guitar", LogProblem.NO_DURATION, ""),
+            ("-45m guitar", LogProblem.NEGATIVE, ""),
             ("45 guitar", LogProblem.NO_UNIT, ""),
             ("0m guitar", LogProblem.ZERO, "Guitar"),
             ("25h guitar", LogProblem.TOO_LONG, "24"),

@@ -173,6 +173,7 @@ async def test_a_request_that_only_reads_is_answered(practised: Conversation, te
 async def test_what_is_not_understood_gets_one_sentence_and_four_buttons(ana: Conversation) -> None:
     assert "I did not understand that" in await ana.say("purple monkey dishwasher")
     assert ["/help", "/stats", "/plan", "/skills"] == list(offers(ana).values())
+    assert "A time cannot be negative" in await ana.say("-5m guitar")
 
 
 async def test_of_several_messages_only_the_last_has_an_offer(ana: Conversation) -> None:

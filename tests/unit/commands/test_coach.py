@@ -73,6 +73,8 @@ class TestLog:
             ("/log guitar", "How long was it?"),
             ("/log 45 guitar", "Minutes or hours?"),
             ("/log 0m guitar", "Zero minutes"),
+            ("/log -5m guitar", "without the minus"),
+            ("/log guitar −1h30", "without the minus"),
             ("/log 25h guitar", "24 hours"),
             ("/log 2026-03-05 45m guitar", "2026-03-05 has not come yet"),
             ("/log 45m guitar tomorrow", "tomorrow has not come yet"),
