@@ -1,8 +1,10 @@
 """The checks of `tenk doctor` over the network: each model gets a short question, and the public URL a request."""
 
 import asyncio
+import re
 import time
 from dataclasses import replace
+from http import HTTPStatus
 
 from agent.config import KEY_NAMES, LinkConfig, ModelConfig
 from agent.errors import FailureKind
@@ -45,6 +47,9 @@ async def check_public_url(url: str, asker: Asker) -> Finding:
         return Finding(part, f"something else answers at {url} ({answer.status})", to_do, key)
     return Finding(part, f"a gateway answers at {url}")
 
+
+_VERSION = re.compile(r"/v\d")
+"""A version in the path of a server's address."""
 
 _TO_DO = {
     FailureKind.AUTH: "set a key that this provider accepts as {part}.api_key, or in {variable}",
@@ -90,6 +95,9 @@ async def check_link(part: str, link: LinkConfig, asked_s: float = ASKED_S) -> F
 
 def _to_do(problem: ModelFailure, part: str, link: LinkConfig) -> str:
     words = _TO_DO.get(problem.kind, "see what the server says")
+    is_openai = link.name.partition(":")[0] == OPENAI
+    if problem.status == HTTPStatus.NOT_FOUND and is_openai and link.base_url and not _VERSION.search(link.base_url):
+        words = "end {part}.base_url with /v1, where most servers have this API"
     return words.format(part=part, variable=KEY_NAMES.get(link.name.partition(":")[0], "the environment"))
 
 

@@ -77,6 +77,13 @@ async def test_what_is_wrong_comes_with_what_to_do(
     assert to_do in found.to_do
 
 
+async def test_a_server_without_its_v1_is_told_of_it(tmp_path: Path) -> None:
+    async with LocalServer({}, brain=lambda _: TEN) as server:
+        settings = settings_of(tmp_path, server.root_url, {"TENK_MODEL": "openai:m"})
+        (found,) = await check_models(settings.model)
+    assert "end model.base_url with /v1, where most servers have this API" == found.to_do
+
+
 async def test_the_key_of_a_file_is_asked_with_and_named_where_it_is_refused(tmp_path: Path) -> None:
     keys = tmp_path / "auth.json"
     keys.write_text('{"login": {"type": "api", "key": "sk-of-a-file"}}')
