@@ -3,7 +3,7 @@
 `docs/frameworks.md` has the form of both.
 """
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -67,7 +67,8 @@ class HttpAgent:
                 ) as answer,
             ):
                 if answer.status >= 300:
-                    raise await self._refusal(answer)
+                    body = (await read_body(answer)).decode(errors="replace")
+                    raise refusal_of(answer.status, answer.headers, body, self._token)
                 if answer.content_type != "text/event-stream":
                     yield self._answer_in(await read_body(answer))
                     return
@@ -77,16 +78,6 @@ class HttpAgent:
             raise failure(FailureKind.NETWORK, "no connection in time") from late
         except (aiohttp.ClientError, OSError) as problem:
             raise failure(FailureKind.NETWORK, trouble_words(problem)) from problem
-
-    async def _refusal(self, answer: aiohttp.ClientResponse) -> ModelFailure:
-        if answer.status < 400:
-            words = "the server redirects, which is not followed; write the target into agent.product"
-            return failure(FailureKind.BAD_REQUEST, words, status=answer.status)
-        body = (await read_body(answer)).decode(errors="replace")
-        said = "a web page" if body.lstrip().startswith("<") else body
-        problem = from_answer(answer.status, answer.headers, said, utc_now(), self._token)
-        advice = _ADVICE.get(answer.status)
-        return problem if advice is None else replace(problem, message=f"{problem.message}; {advice}")
 
     async def _stream(self, answer: aiohttp.ClientResponse) -> AsyncGenerator[ForeignEvent, None]:
         parser, left = EventParser(), MAX_BODY_BYTES
@@ -126,6 +117,17 @@ class HttpAgent:
         if error := said.get("error"):
             raise from_error(error, self._token)
         return said
+
+
+def refusal_of(status: int, headers: Mapping[str, str], body: str, token: str) -> ModelFailure:
+    """Return the failure for an HTTP status that is no success, with advice to the operator."""
+    if status < 400:
+        words = "the server redirects, which is not followed; write the target into agent.product"
+        return failure(FailureKind.BAD_REQUEST, words, status=status)
+    said = "a web page" if body.lstrip().startswith("<") else body
+    problem = from_answer(status, headers, said, utc_now(), token)
+    advice = _ADVICE.get(status)
+    return problem if advice is None else replace(problem, message=f"{problem.message}; {advice}")
 
 
 def _answer_of(said: dict[str, Any]) -> Responded:

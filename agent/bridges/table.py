@@ -43,6 +43,7 @@ class Bridge:
 
 
 BRIDGES = {
+    "a2a": Bridge("agent.bridges.a2a", "a2a", URL),
     "http": Bridge("agent.bridges.http", "", URL),
     "langgraph": Bridge("agent.bridges.langgraph", "langgraph", "MODULE:GRAPH"),
     "pydantic-ai": Bridge("agent.bridges.pydantic_ai", "pydantic_ai", "MODULE:AGENT"),

@@ -3,7 +3,7 @@
 import asyncio
 import importlib
 import os
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,7 +13,7 @@ import pytest
 from channels.simulators.telegram.server import TelegramSimulator
 from gateway.testing.gateway import TestGateway
 from tests.fakes.model_server import ModelServer
-from tests.fakes.shops import http_shop
+from tests.fakes.shops import a2a_shop, http_shop
 from tests.fakes.shops.tools import Ledger
 from tests.fakes.shops.words import LONG
 from tests.house.tree import ROOT
@@ -38,6 +38,7 @@ class BridgeRig:
 
 
 RIGS = {
+    "a2a": BridgeRig("a2a:", asks=False, shows_calls=False, steers=False, serve=a2a_shop.shop),
     "http": BridgeRig("http:", asks=False, shows_calls=False, steers=False, serve=http_shop.shop),
     "langgraph": BridgeRig("langgraph:tests.fakes.shops.langgraph_shop:keeping"),
     "langgraph without checkpointer": BridgeRig("langgraph:tests.fakes.shops.langgraph_shop:shop", asks=False),
@@ -81,21 +82,27 @@ async def test_the_examples_of_the_documentation_run(product: str, monkeypatch: 
         assert "tea is ordered." == (await ada.answer("ordered")).text
 
 
-SERVERS = {"http_shop": "http:{url}/answer"}
+SERVERS = {
+    "a2a_shop": ("a2a:{url}", {"price tea": "tea costs 3 euros.", "order tea": "Order tea?", "yes": "tea is ordered."}),
+    "http_shop": (
+        "http:{url}/answer",
+        {"price tea": "tea costs 3 euros.", "order tea": "tea is ordered.", "hi": "Say:"},
+    ),
+}
 
 
 @pytest.mark.gate
-@pytest.mark.parametrize("name", SERVERS)
-async def test_the_servers_of_the_documentation_answer(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("name", "product", "talk"), [(name, *each) for name, each in SERVERS.items()], ids=SERVERS)
+async def test_the_servers_of_the_documentation_answer(
+    name: str, product: str, talk: Mapping[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.syspath_prepend(ROOT / "docs" / "examples")
-    said = {"price tea": "tea costs 3 euros.", "order tea": "tea is ordered.", "hi": "Say: "}
-    async with (
-        http_shop.serving(importlib.import_module(name).app) as url,
-        TestGateway(BridgeRig(SERVERS[name].format(url=url)).config) as gateway,
-    ):
+    module = importlib.import_module(name)
+    serving = http_shop.serving(module.app) if name == "http_shop" else a2a_shop.listening(module.app_at)
+    async with serving as url, TestGateway(BridgeRig(product.format(url=url)).config) as gateway:
         ada = gateway.person()
-        for words, heard in said.items():
-            await ada.say(words)
+        for said, heard in talk.items():
+            await ada.say(said)
             await ada.answer(heard)
 
 
