@@ -262,6 +262,8 @@ class Gateway:
         if await process.join(shared, tasks):
             await tenants[DEFAULT_TENANT].budgets.begin()
         await load_people(self._people, store, secrets.keys.forgotten)
+        for tenant in tenants.values():
+            await tenant.take_up_caps()
         await self._rotation.reseal()
         await delivery.recover()
 

@@ -135,6 +135,7 @@ class TenantChange:
         for tenant in made.values():
             tenant.put_in_force()
             tenant.hooks.retry_hung()
+            await tenant.take_up_caps()
         for name in new:
             made[name].begin(self._tasks, self._tenants)
         if "channels" in tables:

@@ -259,6 +259,16 @@ class Tenant:
         configure_choice(self.agents, own, self.product.title, self.definitions)
         self._renew_commands()
 
+    async def take_up_caps(self) -> None:
+        """Count to its caps what was used before they were set."""
+        people = self._shared.people
+
+        def zone_of(user_id: str) -> str:
+            person = people.person(user_id)
+            return "UTC" if person is None else person.timezone
+
+        await self.budgets.take_up(self.name, zone_of)
+
     def count_waiting(self, key: str) -> int:
         """Return how many messages of a session wait for a turn."""
         return self._shared.sessions.waiting(self.name, key)

@@ -18,7 +18,7 @@ from gateway.http.server import PartHealth
 from gateway.operators.models import ClusterAccount, ClusterBacklog, ClusterMember, ClusterReport, Status
 from gateway.ops.instrumentation import REFUSED, ModelWatch
 from gateway.ownership import in_name, out_name
-from gateway.sessions.budgets import Budgets
+from gateway.sessions.budgets import Budgets, words_of
 from gateway.shared import Shared
 from gateway.store import inbox, outbox, tickets
 from gateway.store.engine import Store
@@ -89,7 +89,7 @@ def tenant_of(key: str) -> str:
 class Trouble:
     """A problem that needs an operator."""
 
-    kind: str  # channel | hook | capability | trust | model | estimates | price | letters | versions
+    kind: str  # channel | hook | capability | trust | model | estimates | price | budget | letters | versions
     name: str  # the affected part: telegram:main, openai:gpt-5; "" if there is only one
     why: str  # the cause, as far as known
     at_once: bool = False  # True if it does not end by itself
@@ -285,6 +285,7 @@ class GatewayStatus:
         found |= {trouble.key: trouble if trouble.why else None for trouble in self._hooks()}
         found |= {trouble.key: trouble if trouble.why else None for trouble in self._capabilities()}
         found |= {trouble.key: trouble if trouble.why else None for trouble in self._trust()}
+        found |= await self._budgets(others)
         for tenant in (DEFAULT_TENANT, *others):
             found |= await self._letters(tenant, self._store.of(tenant) if others else self._store)
         return found
@@ -327,6 +328,22 @@ class GatewayStatus:
             down = Trouble("channel", name, detail or state.value, at_once=at_once, tenant=tenant)
             if state is not ChannelState.STARTING:
                 found[down.key] = None if state is ChannelState.READY else down
+        return found
+
+    async def _budgets(self, others: Collection[str]) -> dict[str, Trouble | None]:
+        """Return the caps that many people share: those that have refused a call today, and all others as healthy."""
+        whose = {name: tenant for tenant in others for name in self._manager.reports(tenant)}
+        accounts = {name: whose.get(name, DEFAULT_TENANT) for name in self._manager.reports(self._store.tenant)}
+        shared = [("day", DEFAULT_TENANT), *(("tenant", name) for name in self._tenants), *accounts.items()]
+        looked = (Trouble("budget", name, "", tenant=tenant) for name, tenant in shared if self._tenant is None)
+        found: dict[str, Trouble | None] = {trouble.key: None for trouble in looked}
+        for use in await self._tenants[self._tenant or DEFAULT_TENANT].budgets.used_up(self._tenant):
+            cap = use.cap
+            setting = f"budgets.{cap.scope}_{'tokens' if cap.most_microusd is None else 'usd'}"
+            ends = f"no model is asked until {cap.resets_at:%H:%M} UTC; `tenk config set {setting}` changes the cap"
+            tenant, name = cap.tenant or DEFAULT_TENANT, cap.key or cap.scope
+            trouble = Trouble("budget", name, f"{words_of(use)}, {ends}", at_once=True, tenant=tenant)
+            found[trouble.key] = trouble
         return found
 
     async def _letters(self, tenant: str, store: Store) -> dict[str, Trouble | None]:

@@ -31,7 +31,7 @@ from gateway.delivery.lane_worker import ChannelDirectory
 from gateway.delivery.owner_notices import OwnerNotices
 from gateway.safety.redaction import escape_controls
 from gateway.sessions.config import BudgetsConfig
-from gateway.store import budgets, outbox, people
+from gateway.store import budgets, outbox, people, usage
 from gateway.store.budgets import Cap, CapReached, CapUse
 from gateway.store.causes import Notice
 from gateway.store.engine import Connection, Store
@@ -39,11 +39,17 @@ from gateway.store.journal import TurnRow
 from gateway.store.outbox import OutboxPart
 from gateway.store.people import Person
 from gateway.store.tables.base import new_id
+from gateway.store.usage import UsageSum
 from gateway.texts import HARNESS
 
 log = structlog.get_logger()
 
 SCOPES = ("turn", "user", "channel", "tenant", "day")
+OF_ALL = ("channel", "tenant", "day")
+"""Scopes of the caps that many people share."""
+
+A_DAY = timedelta(days=1)
+LONGEST_DAY = timedelta(hours=25)
 NEARLY_PERCENT = 80
 LOOK_S = 1.0
 WAIT_S = 30.0
@@ -181,6 +187,7 @@ class Budgets:
                 continue
             if cap.refuses(self.without_calls(used).used, least) or cap.identity not in self._set_aside:
                 log.warning("budget_reached", scope=cap.scope, key=cap.key, limit=limit)
+                await self._store.commit(budgets.mark_reached, cap, now)
                 reason = EndReason.MAX_COST if limit == "usd" else EndReason.MAX_TOKENS
                 raise OverBudget(reason, cap.scope, cap.resets_at)
             await settled.wait()
@@ -208,6 +215,33 @@ class Budgets:
         if lost := await self._store.commit(budgets.forget_holds):
             log.info("budget_holds_kept", calls=lost)
 
+    async def take_up(self, tenant: str, zone_of_user: Callable[[str], str]) -> None:
+        """Count to a tenant's caps of today what was used before they were set, and forget caps that are gone."""
+        await self._store.commit(self._take_up, tenant, zone_of_user, self.now())
+        self.news.set()
+
+    def _take_up(self, connection: Connection, tenant: str, zone_of_user: Callable[[str], str], now: datetime) -> None:
+        gone = [scope for scope in SCOPES[1:] if self._config.caps_of(scope) == (None, None)]
+        budgets.let_go(connection, tenant, [scope for scope in gone if scope != "day"], now)
+        if tenant == DEFAULT_TENANT and "day" in gone:
+            budgets.let_go(connection, "", ["day"], now)
+        if len(gone) == len(SCOPES) - 1:
+            return
+        today = now.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+        accounts = usage.usage_by_account(connection, tenant, today)
+        spenders = [Spender(tenant, "", account, "", "UTC") for account in ("", *accounts)]
+        users = usage.users_since(connection, tenant, now - LONGEST_DAY)
+        spenders += [Spender(tenant, user_id, "", "", zone_of_user(user_id)) for user_id in users]
+        found = [cap for spender in spenders for cap in caps_of(self._config, spender, now)]
+        caps = {cap.identity: cap for cap in found if cap.key or cap.scope in {"tenant", "day"}}
+        running = budgets.running(connection, list(caps.values()), now)
+        budgets.take_up(connection, [CapUse(cap, _spending_before(connection, cap, accounts)) for cap in running], now)
+
+    async def used_up(self, tenant: str | None = None) -> list[CapUse]:
+        """Return the shared caps of today that have refused a call; of one tenant, or all."""
+        look = partial(budgets.find_reached, now=self.now(), scopes=OF_ALL)
+        return await self._store.of(tenant).read(look)
+
     async def own_cap(self, principal: Principal) -> CapUse | None:
         """Return a person's own cap of today with its use, or None."""
         spender = Spender(principal.tenant, principal.user_id, "", "", principal.timezone)
@@ -232,6 +266,15 @@ class Budgets:
             ): words_of(use)
             for use in uses
         }
+
+
+def _spending_before(connection: Connection, cap: Cap, accounts: Mapping[str, UsageSum]) -> Spending:
+    if cap.scope == "channel":
+        account = accounts[cap.key]
+        tokens = (account.input_tokens or 0) + (account.output_tokens or 0)
+        return Spending(tokens, account.cost_microusd or 0)
+    assert cap.resets_at is not None, "only a turn's cap never resets"
+    return Spending(*usage.spent_since(connection, cap.resets_at - A_DAY, cap.tenant, cap.key))
 
 
 def _whose(cap: Cap) -> tuple[str, ...]:

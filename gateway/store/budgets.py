@@ -4,7 +4,7 @@ Plain functions over a connection. What is set aside counts as used at once, and
 a process that died nothing has to be found out, its calls count in full.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -12,7 +12,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from agent.budgets import Spending
-from gateway.store.dialect import insert_into
+from gateway.store.dialect import insert_into, insert_new
 from gateway.store.tables.people import users
 from gateway.store.tables.turns import budget_holds, budget_use
 
@@ -101,7 +101,8 @@ def reserve(
         sa.or_(new.most_tokens.is_(None), old.tokens + new.tokens <= new.most_tokens),
     )
     is_over = old.resets_at <= now  # a day of this date in the person's former zone
-    fresh = {"tokens": new.tokens, "microusd": new.microusd, "resets_at": new.resets_at, "told": new.told}
+    fresh = {"tokens": new.tokens, "microusd": new.microusd, "resets_at": new.resets_at}
+    fresh |= {name: new[name] for name in ("told", "reached")}
     begun = {name: sa.case((is_over, value), else_=added.get(name, old[name])) for name, value in fresh.items()}
     change = {**begun, **said}
     upsert = insert.on_conflict_do_update(index_elements=list(_IDENTITY), set_=change, where=sa.or_(is_over, below))
@@ -209,6 +210,33 @@ def go_on(connection: sa.Connection, former_id: str, user_id: str, now: datetime
         connection.execute(budget_use.insert(), {**row, **fresh})
 
 
+def take_up(connection: sa.Connection, uses: Sequence[CapUse], now: datetime) -> None:
+    """Count what was used of each of these caps before it was set, once; one that has changed is not reached yet."""
+    for use in uses:
+        connection.execute(insert_new(connection, budget_use), _as_row(use.cap, use.used, now))
+        most = {"most_microusd": use.cap.most_microusd, "most_tokens": use.cap.most_tokens}
+        differs = sa.or_(*(budget_use.c[name].is_distinct_from(value) for name, value in most.items()))
+        connection.execute(sa.update(budget_use).where(_is(use.cap), differs).values(reached=False, **most))
+
+
+def let_go(connection: sa.Connection, tenant: str, scopes: Collection[str], now: datetime) -> None:
+    """Forget the use of caps that are not set any more; `take_up` counts it again."""
+    mine = budget_use.c.tenant_id == tenant, budget_use.c.scope.in_(scopes)
+    connection.execute(sa.delete(budget_use).where(*mine, _of_today(now)))
+
+
+def mark_reached(connection: sa.Connection, cap: Cap, now: datetime) -> None:
+    """Note that a cap has refused a call."""
+    connection.execute(insert_new(connection, budget_use), _as_row(cap, Spending(), now))
+    connection.execute(sa.update(budget_use).where(_is(cap)).values(reached=True))
+
+
+def find_reached(connection: sa.Connection, now: datetime, scopes: Collection[str]) -> list[CapUse]:
+    """Return the caps of today that have refused a call."""
+    refused = budget_use.c.reached.is_(True), budget_use.c.scope.in_(scopes)
+    return [_to_use(row) for row in connection.execute(sa.select(budget_use).where(*refused, _of_today(now)))]
+
+
 def nearly_used(connection: sa.Connection, now: datetime, percent: int) -> list[CapUse]:
     """Return the caps of today that are used up to this share and were not reported yet."""
     use = budget_use.c
@@ -255,6 +283,7 @@ def _as_row(cap: Cap, used: Spending, now: datetime) -> dict[str, object]:
         "most_microusd": cap.most_microusd,
         "resets_at": cap.resets_at,
         "told": False,
+        "reached": False,
         "at": now,
     }
 

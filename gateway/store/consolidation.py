@@ -39,10 +39,7 @@ from gateway.store.tables.consolidation import abstracts, consolidations, dreams
 from gateway.store.tables.people import erasures, users
 from gateway.store.tables.traffic import inbox
 from gateway.store.tables.turns import events, sessions, turns
-from gateway.store.usage import note_call
-
-SYSTEM_USER = "consolidation"
-"""The user of its model calls in `usage`: they are no person's."""
+from gateway.store.usage import SYSTEM_USER, note_call
 
 CLOCK_MARGIN = timedelta(minutes=1)
 """A conversation that ended later than this ahead of now ended before the clock was set back."""

@@ -20,6 +20,9 @@ from gateway.store.people import ids_of
 from gateway.store.tables.base import EPOCH, MICROSECOND
 from gateway.store.tables.turns import turns, usage, usage_days, usage_totals
 
+SYSTEM_USER = "consolidation"
+"""The user of the model calls that no person asked for."""
+
 _COUNTED = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens")
 _MAY_BE_UNKNOWN = (*_COUNTED, "cost_microusd")
 _SUMMED = ("calls", *_COUNTED, "discarded", "estimated", "cost_microusd", "unpriced")
@@ -165,6 +168,21 @@ def add_up(first: UsageSum, second: UsageSum) -> UsageSum:
         both = [each for each in (getattr(first, name), getattr(second, name)) if each is not None]
         added[name] = sum(both) if both else None
     return replace(first, **added)
+
+
+def users_since(connection: sa.Connection, tenant: str, since: datetime) -> list[str]:
+    """Return the users for whom a model was asked since an instant."""
+    asked = usage.c.tenant_id == tenant, usage.c.at >= since, usage.c.user_id != SYSTEM_USER
+    return list(connection.execute(sa.select(usage.c.user_id).where(*asked).distinct()).scalars())
+
+
+def spent_since(connection: sa.Connection, since: datetime, tenant: str, user_id: str) -> tuple[int, int]:
+    """Return the tokens and microdollars that calls for people used since an instant; "": of all tenants, all users."""
+    whose = [usage.c[name] == value for name, value in (("tenant_id", tenant), ("user_id", user_id)) if value]
+    sums = (sa.func.coalesce(sa.func.sum(usage.c[name]), 0) for name in (*_COUNTED[:2], "cost_microusd"))
+    query = sa.select(*sums).where(usage.c.at >= since, usage.c.user_id != SYSTEM_USER, *whose)
+    read, written, cost = map(int, connection.execute(query).one())
+    return read + written, cost
 
 
 QUARTER = timedelta(minutes=15)

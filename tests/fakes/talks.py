@@ -34,9 +34,10 @@ def fill(connection: sa.Connection) -> None:
 def add_turn(connection: sa.Connection, at: int, user: str, key: str, chat: str) -> None:
     """Add one message with its answer."""
     place = {"tenant_id": "default", "channel": "telegram", "account": "main", "chat": chat}
+    id_ = key[-36:]
     known = connection.execute(sa.select(sessions.c.id).where(sessions.c.key == key)).scalar()
     if known is None:
-        session = {"id": key, "tenant_id": "default", "key": key, "generation": 1, "mode": "steer", "created_at": NOON}
+        session = {"id": id_, "tenant_id": "default", "key": key, "generation": 1, "mode": "steer", "created_at": NOON}
         connection.execute(sessions.insert(), session)
         direct = {"thread": "", "direct": key is not GROUP, "user_id": user, "heard_at": NOON}
         if connection.execute(sa.select(chats.c.chat).where(chats.c.chat == chat)).first() is None:
@@ -49,9 +50,9 @@ def add_turn(connection: sa.Connection, at: int, user: str, key: str, chat: str)
         "started_at": NOON,
         "end_reason": "completed",
     }
-    connection.execute(turns.insert(), {"id": turn, "tenant_id": "default", "session_id": key, **began})
+    connection.execute(turns.insert(), {"id": turn, "tenant_id": "default", "session_id": id_, **began})
     payload = f'{{"text":"words of {user[-1]}","picture":"{PICTURE}"}}' if user == ANA else '{"text":"words of b"}'
-    event = {"session_id": key, "seq": at, "turn_id": turn, "step": 0, "kind": "x", "payload": payload, "at": NOON}
+    event = {"session_id": id_, "seq": at, "turn_id": turn, "step": 0, "kind": "x", "payload": payload, "at": NOON}
     connection.execute(events.insert(), {"tenant_id": "default", "call_key": f"{turn}/0/0", "version": 1, **event})
     came = {"event_id": f"update:{at}", "kind": "message", "sender": f"telegram:{'42' if user == ANA else '43'}"}
     came |= {"user_id": user, "session_key": key, "payload": payload, "received_at": NOON, "admitted_at": NOON}

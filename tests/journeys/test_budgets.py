@@ -6,7 +6,7 @@ import pytest
 
 from gateway.errors import SettingsError
 from gateway.testing.model import Reply
-from tests.journeys.house import House, house, said
+from tests.journeys.house import CONFIG, House, house, said
 
 CAPPED = """
 [model.prices]
@@ -59,6 +59,35 @@ async def test_over_their_cap_a_person_is_answered_by_rules_and_retry_later_asks
         here.sim.say(1, "/retry")
         await here.told(1, "Scales, every day.")
         assert "banjo" in said(here.model.requests[-1].body)[-1]
+
+
+async def test_a_cap_counts_what_was_used_before_it_and_owners_hear_that_it_is_used_up(tmp_path: Path) -> None:
+    priced, _, _ = CAPPED.partition("[budgets]")
+
+    async def cap(budgets: str) -> set[tuple[str, str]]:
+        (tmp_path / "gateway.toml").write_text(CONFIG + priced + budgets)
+        await here.operator("POST /v1/reload")
+        return {(name.split()[0], used) for name, used in (await here.operator("GET /v1/status"))["budgets"].items()}
+
+    async with house(tmp_path, config=priced) as here:
+        here.sim.say(2, "hello")
+        await here.told(2, "A short answer.")
+        await make_owner(here, 2)
+        here.model.answers(Reply("Hello Ana.", usage=(12_345, 1_678)))
+        here.sim.say(1, "hello")
+        await here.told(1, "Hello Ana.")
+        caps = "[budgets]\nuser_usd = 9\nchannel_tokens = 90_000\nday_usd = {day}\n"
+        used = await cap(caps.format(day=0.05))
+        assert {("day", "0.04 / 0.05 USD"), ("user", "0.04 / 9.00 USD"), ("channel", "14,133 / 90,000 tokens")} < used
+        asked = len(here.model.requests)
+        here.sim.say(1, "and again")
+        await here.told(1, "used up until 00:00")
+        assert asked == len(here.model.requests)
+        assert "budgets.day_usd" in (await here.operator("GET /v1/status"))["needs_you"]["budget day"]
+        await here.told(2, "no model is asked until 00:00 UTC")
+        await cap(caps.format(day=9))
+        assert "needs_you" not in await here.operator("GET /v1/status")
+        assert {("channel", "14,133 / 90,000 tokens")} == await cap("[budgets]\nchannel_tokens = 90_000\n")
 
 
 async def test_another_zone_gives_no_second_cap(tmp_path: Path) -> None:

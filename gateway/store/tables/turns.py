@@ -194,6 +194,7 @@ budget_use = sa.Table(  # what is used of each cap, with what is set aside for c
     sa.Column("most_microusd", sa.BigInteger),
     sa.Column("resets_at", Instant),  # NULL: never
     sa.Column("told", sa.Boolean, nullable=False),  # an owner knows that it is nearly used
+    sa.Column("reached", sa.Boolean, nullable=False, server_default=sa.false()),  # a call was refused, which is news
     sa.Column("at", Instant, nullable=False, index=True),  # of the last call
     sa.PrimaryKeyConstraint("tenant_id", "scope", "key", "day"),
 )

@@ -25,6 +25,7 @@ from gateway.ops.instrumentation import ModelWatch
 from gateway.ops.status import GatewayStatus, ModelHealth, Trouble, tenant_of
 from gateway.shared import Shared
 from gateway.store import outbox, people, reports
+from gateway.store.budgets import CapUse
 from gateway.store.causes import AnswerOf, Notice, Undelivered
 from gateway.store.outbox import Action, OutboxPart
 from gateway.store.people import Newcomer
@@ -171,7 +172,13 @@ async def test_what_is_wrong_is_found_where_it_can_be_known() -> None:
         "price openai:z": None,
         "trust": None,
         "letters": None,
+        **{f"budget {shared}": None for shared in ("day", "tenant", "a:main", "b:main", "c:main", "d:main")},
     } == {key: None if trouble is None else trouble.at_once for key, trouble in found.items()}
+
+
+class NoCaps:
+    async def used_up(self, _tenant: str | None) -> list[CapUse]:
+        return []
 
 
 class Asks:
@@ -179,6 +186,7 @@ class Asks:
         self.model_names = frozenset(models)
         self.lost_prices: dict[str, str] = {}
         self.hooks = HookChain()
+        self.budgets: Any = NoCaps()
         nothing: Any = None
         deps = CapabilityDeps(nothing, nothing, nothing, nothing)
         self.capabilities: Any = Capabilities(Settings(), deps, makers=())
@@ -258,7 +266,9 @@ async def test_each_trouble_is_a_tenants(tmp_path: Path) -> None:
     } == {key: trouble.tenant for key, trouble in found.items() if trouble is not None}
     well = {key for key, trouble in found.items() if trouble is None}
     of_spare = {f"{kind} openai:bells-spare @bell" for kind in ("model", "estimates", "price")}
-    assert {"letters", "letters @cole", "trust", "trust @bell", "trust @cole", *of_spare} == well
+    caps = {"budget day", "budget tenant", "budget tenant @bell", "budget tenant @cole"}
+    caps |= {"budget telegram:main", "budget telegram:bell @bell"}
+    assert {"letters", "letters @cole", "trust", "trust @bell", "trust @cole", *of_spare, *caps} == well
     assert ["bell", "default"] == [tenant_of(key) for key in ("letters @bell", "letters")]
     bells = standing.of("bell")
     assert {"channel telegram:bell", "letters"} == set(await bells.troubles())

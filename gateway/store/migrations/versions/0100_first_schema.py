@@ -97,6 +97,7 @@ def upgrade() -> None:
         sa.Column("most_microusd", sa.BigInteger(), nullable=True),
         sa.Column("resets_at", sa.BigInteger(), nullable=True),
         sa.Column("told", sa.Boolean(), nullable=False),
+        sa.Column("reached", sa.Boolean(), server_default=sa.false(), nullable=False),
         sa.Column("at", sa.BigInteger(), nullable=False),
         sa.PrimaryKeyConstraint("tenant_id", "scope", "key", "day", name=op.f("pk_budget_use")),
     )
