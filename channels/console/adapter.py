@@ -77,6 +77,8 @@ class ConsoleChannel(ViewerChannel):
 class TerminalSocket(ViewerSocket):
     """A terminal's WebSocket: its hello is answered with the messages since its person's last one."""
 
+    most_at_once = 1  # of many lines, those within the limit are taken
+
     def __init__(self, hub: ViewerHub, chat: str, take: Take, unread: Unread) -> None:
         super().__init__(hub, chat, take)
         self._unread = unread

@@ -90,6 +90,7 @@ class ConsoleClient:
     def _offer(self, ids: list[str]) -> None:
         for id_ in ids:
             if id_ in self._unsent:
+                self._unanswered += 1  # what was shown meanwhile answers an earlier line
                 self._send(self._unsent[id_])
 
     def _send(self, frame: Frame) -> None:

@@ -44,6 +44,9 @@ class ViewerSocket:
     ping_s: float | None = None
     """Seconds between pings; None: the system detects a lost peer."""
 
+    most_at_once = FRAMES_WAITING
+    """Frames of one commit."""
+
     def __init__(self, hub: ViewerHub, chat: str, take: Take) -> None:
         self._hub = hub
         self._chat = chat
@@ -120,7 +123,7 @@ class ViewerSocket:
         first_refused, until_s = "", float("-inf")
         while True:
             batch = [await waiting.get()]
-            while not waiting.empty():
+            while len(batch) < self.most_at_once and not waiting.empty():
                 batch.append(waiting.get_nowait())
             said = [frame for frame in batch if not isinstance(frame, HelloFrame)]
             ids = [frame.id for frame in said]

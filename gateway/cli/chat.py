@@ -275,6 +275,8 @@ async def _say(client: ConsoleClient, face: Face, untaken: Sequence[str], before
             face.notice(too_long)
         elif said.strip():
             client.say(said)
+            if not watched and not await _is_met(lambda: not client.untaken, ANSWER_S):
+                break
     if watched:
         await _is_met(lambda: not client.untaken, ACCEPT_S)
     elif not await _is_met(lambda: client.is_answered(now_s()), ANSWER_S):
@@ -292,7 +294,7 @@ async def _is_met(met: Callable[[], bool], limit_s: float) -> bool:
     try:
         async with asyncio.timeout(limit_s):
             while not met():
-                await asyncio.sleep(0.05)
+                await asyncio.sleep(0.01)
     except TimeoutError:
         return False
     return True

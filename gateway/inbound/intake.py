@@ -269,6 +269,9 @@ class ChannelSink:
         self.report(ChannelState.READY)
         unread = list(rejected)
         plans = list(self._plans(intake, events, unread))
+        if self._channel.limits.waits_for_room and any(plan.over is not None for plan in plans):
+            intake.look_again(plans)
+            raise NotPersisted("over the limit of this person")
         if plans or unread or cursor is not None:
             failpoint("inbox_pre")
             try:

@@ -66,6 +66,14 @@ def test_lines_of_the_input_are_said_and_answered(tmp_path: Path):
     assert 0 <= done.stdout.find("30 min") < done.stdout.rfind("piano")
 
 
+def test_lines_over_the_limit_wait_for_room_and_keep_their_order(tmp_path: Path):
+    (tmp_path / "mine.toml").write_text("[access.limits]\nburst_messages = 2\nmessages_per_min = 600\n")
+    done = chat(tmp_path, "--config", "mine.toml", said="".join(f"/log {n}m guitar\n" for n in (1, 2, 4)))
+    assert (0, "") == (done.returncode, done.stderr)
+    totals = [line.partition("Total ")[2][:5] for line in done.stdout.splitlines() if "Total" in line]
+    assert ["1 min", "3 min", "7 min"] == totals
+
+
 def test_who_asks_to_be_forgotten_is_when_it_has_ended(tmp_path: Path):
     done = chat(tmp_path, said="/log 45m guitar\n/forget everything yes\n")
     assert (0, "") == (done.returncode, done.stderr)
