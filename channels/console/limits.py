@@ -9,6 +9,7 @@ CONSOLE_LIMITS = Limits(
     typing_every_s=4.5,
     hints="Shown as plain text in a terminal: short lines, no tables wider than 70 columns.",
     idempotent_sends=True,  # the key is the message's id: the terminal shows a repetition once
+    export_command="tenk users export console:local FILE",
     waits_for_room=True,
 )
 

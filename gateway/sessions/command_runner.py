@@ -366,7 +366,9 @@ class CommandRunner:
             if isinstance(channel, SendsMedia):
                 said = replace(said, media=keep_files(connection, row, reply.files, now))
             elif reply.files:
-                said = replace(said, text=_without_files(reply, deps.texts.text(locale, "commands.no_files")))
+                command = channel.limits.export_command
+                key = "commands.no_files_but" if command else "commands.no_files"
+                said = replace(said, text=_without_files(reply, deps.texts.text(locale, key, command=command)))
             if reply.redact:
                 inbox.redact(connection, row.id)
             failpoint("command_pre")

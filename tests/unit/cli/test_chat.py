@@ -61,8 +61,9 @@ def test_print_says_one_thing_and_prints_the_answer(tmp_path: Path):
 
 
 def test_lines_of_the_input_are_said_and_answered(tmp_path: Path):
-    done = chat(tmp_path, said="/log 30m piano\n\n/stats piano")
+    done = chat(tmp_path, said="/log 30m piano\n\n/stats piano\n/export")
     assert (0, "") == (done.returncode, done.stderr)
+    assert "no files; this writes all your data: tenk users export console:local FILE" in done.stdout
     assert 0 <= done.stdout.find("30 min") < done.stdout.rfind("piano")
 
 
