@@ -54,11 +54,12 @@ quick: install  ## the tests without servers and generated cases; another Python
 coverage: override ARGS += --cov --cov-report=term
 coverage: test  ## make test, and the share of branches that it reaches; too small a share fails it
 
-check: install  ## lint, types, import contracts, house rules
+check: install  ## lint, types, import contracts, the documentation as a site, house rules
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check --quiet .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --config-file config/mkdocs.yml  # into build/site; a broken link fails it
 	$(BIN)/python -m pytest -q tests/house
 
 format: install  ## write the code as check wants it
