@@ -120,7 +120,9 @@ def test_services_name_what_there_is(tmp_path: Path) -> None:
 
 def test_the_proxy_asks_the_gateway_and_stops_what_the_gateway_leaves_to_it() -> None:
     text = (DEPLOY / "Caddyfile").read_text()
-    assert f"reverse_proxy {Settings().http.listen} {{" in text
+    assert f"reverse_proxy {{$GATEWAY:{Settings().http.listen}}} {{" in text
+    caddy = compose()["services"]["caddy"]
+    assert set(re.findall(r"\{\$(\w+):", text)) == set(caddy["environment"])
     assert "respond /metrics 404" in text
     assert {"read_header", "read_body", "max_header_size"} <= set(text.split())
     (megabytes,) = re.findall(r"max_size (\d+)MB", text)
