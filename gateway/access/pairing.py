@@ -105,6 +105,8 @@ def request(
 
 def _keeps_quiet(earlier: Ticket, now: datetime) -> bool:
     """Return True if this request is a reason not to answer now."""
+    if earlier.state is TicketState.APPROVED:
+        return False  # they were let in since, and their access was revoked
     if earlier.told_at is not None and timedelta(0) <= now - earlier.told_at < REPLY_EVERY:
         return True
     return earlier.state is TicketState.DENIED and now < earlier.expires_at

@@ -15,6 +15,8 @@ from gateway.operators.client import NoGateway, ask, path_of
 from gateway.safety.private_files import check_home
 from gateway.safety.redaction import escape_controls
 
+DEFAULT_HOME = Path("var")
+
 
 def get(config_path: Path | None, *segments: str, **query: Any) -> Any:
     """Return the JSON of `GET /v1/SEGMENTS`: from the running gateway, else from the store without changing it.
@@ -58,7 +60,7 @@ def home_of(config_path: Path | None, environ: Mapping[str, str]) -> Path | None
     if given := environ.get("TENK_HOME", "").strip():
         return Path(given)
     written = _written_of_gateway(config_path)
-    home = None if written is None else written.get("home", "var")
+    home = None if written is None else written.get("home", str(DEFAULT_HOME))
     return Path(home) if isinstance(home, str) else None
 
 
@@ -72,6 +74,9 @@ def _written_of_gateway(config_path: Path | None) -> dict[str, Any] | None:
                 written |= tomllib.loads(file.read_text()).get("gateway", {})
             elif file == config_path or file.exists():
                 return None
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError):
+            click.echo(f"{file} is not TOML: this asks the gateway on the default home, {DEFAULT_HOME}.", err=True)
+            return {}
         except (OSError, ValueError, TypeError, AttributeError, RecursionError):
             return None
     return written

@@ -10,8 +10,7 @@ from typing import Any, TextIO
 
 import click
 
-from gateway.cli.client import get, home_of
-from gateway.cli.reload import DEFAULT_HOME
+from gateway.cli.client import DEFAULT_HOME, get, home_of
 from gateway.cli.root import config_option, load
 from gateway.errors import GatewayError
 from gateway.ops.log_file import LOG_NAME, older_of

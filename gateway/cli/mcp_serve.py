@@ -8,14 +8,13 @@ from pathlib import Path
 
 import aiohttp
 
-from gateway.cli.client import home_of
+from gateway.cli.client import DEFAULT_HOME, home_of
 from gateway.errors import GatewayError
 from gateway.operators.client import short_name
 from gateway.safety.private_files import check_home
 
 PATH = "/mcp"
 KEY = "TENK_API_KEY"
-DEFAULT_HOME = Path("var")
 MAX_LINE_BYTES = 1_000_000
 
 

@@ -6,12 +6,10 @@ from typing import Any
 
 import click
 
-from gateway.cli.client import home_of
+from gateway.cli.client import DEFAULT_HOME, home_of
 from gateway.cli.root import config_option
 from gateway.operators.client import ask
 from gateway.safety.private_files import check_home
-
-DEFAULT_HOME = Path("var")
 
 
 @click.command("reload")

@@ -5,10 +5,9 @@ from pathlib import Path
 
 import click
 
-from gateway.cli.client import get, home_of, tenant_option
-from gateway.cli.reload import DEFAULT_HOME
+from gateway.cli.client import DEFAULT_HOME, get, home_of, tenant_option
 from gateway.cli.root import config_option
-from gateway.errors import AlreadyRunning, GatewayError
+from gateway.errors import AlreadyRunning, GatewayError, SettingsError
 from gateway.operators.client import NoGateway, ask
 from gateway.ops.lock import HomeLock
 from gateway.safety.private_files import check_home
@@ -38,11 +37,19 @@ def command(config_path: Path | None) -> None:
             pass
     except AlreadyRunning:
         raise GatewayError(f"process {process} still runs; `kill -9 {process}` ends it, and nothing is lost") from None
-    left = get(config_path, "status")
-    unsent = sum((left["outbox"] or {}).get(state, 0) for state in ("ready", "sending"))
     click.echo("Stopped.")
+    _echo_what_waits(config_path)
+    if answer["managed"]:
+        click.echo("A service manager runs it, and may start it again: use `systemctl stop` there.")
+
+
+def _echo_what_waits(config_path: Path | None) -> None:
+    try:
+        left = get(config_path, "status")
+    except SettingsError as error:
+        click.echo(f"What waits is not known: {error}")
+        return
+    unsent = sum((left["outbox"] or {}).get(state, 0) for state in ("ready", "sending"))
     if left["inbox_open"] or unsent:
         click.echo(f"Messages without an answer: {left['inbox_open']}; parts to send: {unsent}.")
         click.echo("The next start goes on with them.")
-    if answer["managed"]:
-        click.echo("A service manager runs it, and may start it again: use `systemctl stop` there.")

@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -41,6 +42,7 @@ def role(who: str, role: str, config_path: Path | None) -> None:
     """Make WHO (a name, a sender such as telegram:42, or an id) an owner, operator or member; this ends a block."""
     person = post(config_path, "users", who, "role", role=role)
     click.echo(f"{known_as(person)} is {person['role']} now.")
+    _echo_lack_of_access(person)
 
 
 @command.command("revoke")
@@ -50,11 +52,14 @@ def role(who: str, role: str, config_path: Path | None) -> None:
 def revoke(who: str, account: str, config_path: Path | None) -> None:
     """Withdraw WHO's access to ACCOUNT (such as telegram:main).
 
-    It lasts: where the account lets in everybody, `tenk users role WHO member` lets them in again; where it asks for a
-    pairing code, they may ask for one.
+    It lasts. Where the account lets in everybody, `tenk users role WHO member` lets them in again; where it asks for a
+    pairing code, they get one with their next message; a code of `tenk invite` lets them in anywhere.
     """
     person = post(config_path, "users", who, "revoke", account=account)
-    click.echo(f"{known_as(person)} has no more access to {account}.")
+    click.echo(f"{known_as(person)} has no more access to {account}. To let them in again:")
+    click.echo(f"- if it lets in everybody: `{of_process().command('users', 'role', who, 'member')}`")
+    click.echo("- if it asks for a pairing code: approve the one that their next message gets")
+    click.echo("- anywhere: give them a code of `tenk invite`")
 
 
 @command.command("unblock")
@@ -64,8 +69,12 @@ def unblock(who: str, config_path: Path | None) -> None:
     """End the block of WHO (a name, a sender such as telegram:42, or an id): they are a member again."""
     person = post(config_path, "users", who, "unblock")
     click.echo(f"{known_as(person)} is not blocked any more; they are a {person['role']}.")
-    if not person["accounts"]:
-        click.echo("They have access to no account: give them a code of `tenk invite`.")
+    _echo_lack_of_access(person)
+
+
+def _echo_lack_of_access(person: dict[str, Any]) -> None:
+    if not person["accounts"] and person["role"] == "member":
+        click.echo("They have access to no account: where not everybody is let in, give them a code of `tenk invite`.")
 
 
 @command.command("unlink")

@@ -1,12 +1,27 @@
 """An operator pauses the agents: messages wait, their senders are told once, and they are answered afterwards."""
 
+import asyncio
+import os
 from pathlib import Path
 
 from channels.simulators.slack.server import SlackSimulator
 from gateway.testing.model import Reply
-from tests.journeys.house import house
+from tests.fakes.fork_server import ForkServer
+from tests.journeys.house import House, house
 
 CHAT = "D4101"
+
+
+async def typed(here: House, command: str) -> str:
+    """Run a command of `tenk` where the configuration is broken and the home is the default one."""
+    directory = here.home.parent
+    (directory / "config").mkdir()
+    (directory / "config" / "gateway.toml").write_text("[gateway\n")
+    (directory / "var").symlink_to(here.home)
+    environ = {name: value for name, value in os.environ.items() if not name.startswith("TENK_")}
+    done = await asyncio.to_thread(ForkServer.of().run, ["-m", "gateway", command], environ, directory, 30)
+    assert "config/gateway.toml is not TOML" in done.stderr
+    return done.stdout
 
 
 async def test_messages_of_a_pause_are_kept_and_answered_after_it(tmp_path: Path) -> None:
@@ -17,7 +32,7 @@ async def test_messages_of_a_pause_are_kept_and_answered_after_it(tmp_path: Path
 
         async with house(tmp_path, environ=slack.environment()) as here:
             await here.until(slack.is_connected, "the socket")
-            assert (await here.operator("POST /v1/pause"))["changed"]
+            assert "Paused." in await typed(here, "pause")
             assert not (await here.operator("POST /v1/pause"))["changed"]
             slack.say(CHAT, "are you there?")
             await here.until(lambda: count_told("I am paused") == 1, "the notice")

@@ -226,6 +226,7 @@ async def test_revoking_ends_a_grant_once(gateway: Gateway) -> None:
     assert "there are: none" in await refusal(
         gateway.operators.revoke("cli", "telegram:42", AccountName(account="telegram:main"))
     )
+    await gateway.asks("42")  # is told a code at once
 
 
 def test_a_person_over_their_bound_is_told_when_to_come_back() -> None:

@@ -82,7 +82,7 @@ def test_the_home_is_found_without_the_settings(tmp_path: Path) -> None:
     assert Path("mine") == home_of(file, {"TENK_HOME": " "})
     (tmp_path / "secrets.toml").write_text("[gateway]\nhome = 'apart'\n")
     assert Path("apart") == home_of(file, {})
-    for bad in ("[gateway]\nhome = 3\n", "gateway = 3\n", "[gateway\n"):
+    for bad in ("[gateway]\nhome = 3\n", "gateway = 3\n"):
         file.write_text(bad)
         (tmp_path / "secrets.toml").write_text("")
         assert None is home_of(file, {})
