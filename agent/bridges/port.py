@@ -4,14 +4,22 @@ A bridge translates one framework. It gets an `Exchange`, the conversation so fa
 `foreign_turn` journals it, shows it and ends the turn.
 """
 
+import json
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from pydantic import JsonValue
+from pydantic import JsonValue, TypeAdapter
 
 from agent.ports import Principal, TextDelta, TextDiscarded
 from agent.transcript import AssistantItem, Item, ToolCall, Usage, UserItem
+
+_OUTPUT: TypeAdapter[object] = TypeAdapter(object)
+
+
+def output_text(output: object) -> str:
+    """Return the output of a framework's agent as text: a structured one is JSON."""
+    return output if isinstance(output, str) else json.dumps(_OUTPUT.dump_python(output, mode="json"), indent=1)
 
 
 @dataclass(frozen=True, slots=True)

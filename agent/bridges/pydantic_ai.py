@@ -3,10 +3,8 @@
 An agent gets its person as `deps`, an `agent.ports.Principal`.
 """
 
-import json
 from collections.abc import AsyncGenerator, Sequence
 
-from pydantic import TypeAdapter
 from pydantic_ai import (
     CallToolsNode,
     DeferredToolRequests,
@@ -39,7 +37,7 @@ from pydantic_ai.messages import (
 )
 from pydantic_ai.run import AgentRun
 
-from agent.bridges.port import Exchange, ForeignEvent, NeedsApproval, Responded, Returned
+from agent.bridges.port import Exchange, ForeignEvent, NeedsApproval, Responded, Returned, output_text
 from agent.bridges.table import UnusableAgent, load_object
 from agent.errors import FailureKind
 from agent.models.openai_format import note_text, spoken_text
@@ -53,7 +51,6 @@ _KINDS: tuple[tuple[type[ModelAPIError], FailureKind], ...] = (
     (ModelOverloadedError, FailureKind.OVERLOADED),
     (ModelContextWindowExceededError, FailureKind.CONTEXT),
 )
-_OUTPUT: TypeAdapter[object] = TypeAdapter(object)
 
 
 def connect(name: str, place: str) -> "PydanticAgent":
@@ -123,7 +120,7 @@ async def _events(run: "AgentRun[Principal, object]") -> AsyncGenerator[ForeignE
             yield NeedsApproval(part.tool_call_id)
         return
     last = run.result.response
-    yield Responded(_words(output), (), _usage(last), last.model_name or "")
+    yield Responded(output_text(output), (), _usage(last), last.model_name or "")
 
 
 def history_of(items: Sequence[Item]) -> list[ModelMessage]:
@@ -165,8 +162,3 @@ def _usage(response: ModelResponse) -> Usage:
     if not used.input_tokens and not used.output_tokens:
         return Usage()
     return Usage(used.input_tokens, used.output_tokens, used.cache_read_tokens, used.cache_write_tokens)
-
-
-def _words(output: object) -> str:
-    """Return a run's output as text: a structured one is JSON."""
-    return output if isinstance(output, str) else json.dumps(_OUTPUT.dump_python(output, mode="json"), indent=1)

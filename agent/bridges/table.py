@@ -46,6 +46,7 @@ BRIDGES = {
     "a2a": Bridge("agent.bridges.a2a", "a2a", URL),
     "http": Bridge("agent.bridges.http", "", URL),
     "langgraph": Bridge("agent.bridges.langgraph", "langgraph", "MODULE:GRAPH"),
+    "openai-agents": Bridge("agent.bridges.openai_agents", "agents", "MODULE:AGENT"),
     "pydantic-ai": Bridge("agent.bridges.pydantic_ai", "pydantic_ai", "MODULE:AGENT"),
 }
 

@@ -42,6 +42,7 @@ RIGS = {
     "http": BridgeRig("http:", asks=False, shows_calls=False, steers=False, serve=http_shop.shop),
     "langgraph": BridgeRig("langgraph:tests.fakes.shops.langgraph_shop:keeping"),
     "langgraph without checkpointer": BridgeRig("langgraph:tests.fakes.shops.langgraph_shop:shop", asks=False),
+    "openai-agents": BridgeRig("openai-agents:tests.fakes.shops.openai_agents_shop:shop"),
     "pydantic-ai": BridgeRig("pydantic-ai:tests.fakes.shops.pydantic_ai_shop:shop"),
 }
 
@@ -65,7 +66,11 @@ async def running(rig: BridgeRig, more: str = "") -> AsyncIterator[TestGateway]:
         yield gateway
 
 
-EXAMPLES = ("pydantic-ai:pydantic_ai_shop:shop", "langgraph:langgraph_shop:shop")
+EXAMPLES = (
+    "pydantic-ai:pydantic_ai_shop:shop",
+    "langgraph:langgraph_shop:shop",
+    "openai-agents:openai_agents_shop:shop",
+)
 
 
 @pytest.mark.gate
