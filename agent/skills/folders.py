@@ -2,8 +2,8 @@
 
 import os
 import stat
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from itertools import islice
 from pathlib import Path
@@ -90,7 +90,7 @@ def read_skill(folder: Path, source: SkillSource) -> WrittenSkill:
     return _read(folder, source, root, [path for path, _, _ in _stamp_of(folder, root)])
 
 
-def _read(folder: Path, source: SkillSource, root: Path, files: Iterable[Path]) -> WrittenSkill:
+def _read(folder: Path, source: SkillSource, root: Path, files: Sequence[Path]) -> WrittenSkill:
     digest, text = sha256(), None
     for path in files:
         is_text = path == folder / SKILL_FILE
@@ -100,7 +100,8 @@ def _read(folder: Path, source: SkillSource, root: Path, files: Iterable[Path]) 
         text = content if is_text else text
     if text is None:
         raise BadSkill(f"it has no {SKILL_FILE}")
-    return parse_skill(decode(text), folder.name, source, digest.hexdigest())
+    skill = parse_skill(decode(text), folder.name, source, digest.hexdigest())
+    return replace(skill, folder=folder) if len(files) > 1 else skill
 
 
 def _stamp_of(folder: Path, root: Path) -> Stamp:

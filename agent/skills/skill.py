@@ -7,6 +7,7 @@ import re
 import shlex
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
@@ -107,6 +108,7 @@ class WrittenSkill:
     body: str
     source: SkillSource
     digest: str = ""  # SHA-256 of all files of its folder, hexadecimal
+    folder: Path | None = None  # with its files; None: there is no file beside its text
 
     @property
     def name(self) -> str:

@@ -14,7 +14,11 @@ LINTERS: Mapping[str, tuple[str, ...]] = {
 }
 """Syntax checks by suffix, which need no configuration of the folder."""
 
-TOOL_NAMES = ("edit_file", "glob", "grep", "read_file", "shell", "shell_without_sandbox", "write_file")
+CONFINED = "shell"
+UNCONFINED = "shell_without_sandbox"
+"""Another name, so that no permission for the confined shell applies to it."""
+
+TOOL_NAMES = ("edit_file", "glob", "grep", "read_file", CONFINED, UNCONFINED, "write_file")
 
 GroupName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,31}$")]
 Suffix = Annotated[str, Field(pattern=r"^[A-Za-z0-9_+-]{1,16}$")]

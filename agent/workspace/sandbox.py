@@ -11,12 +11,16 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 
 from agent.child_process import ProgramEnded, run_program
 from agent.workspace.seccomp import make_filter
 
 INSIDE = "/workspace"
 """Path of the folder inside the sandbox."""
+
+SHOWN_SKILLS = "/skills"
+"""Path of the skills' folders inside the sandbox."""
 
 SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
 """Programs and libraries, all that is seen of the machine's own files beside `ETC`."""
@@ -73,9 +77,15 @@ class Sandbox:
     limits: CommandLimits = CommandLimits()
 
     async def run(
-        self, argv: Sequence[str], folder: Path, *, writable: bool = False, given: bytes = b""
+        self,
+        argv: Sequence[str],
+        folder: Path,
+        *,
+        writable: bool = False,
+        given: bytes = b"",
+        skills: Mapping[str, Path] = MappingProxyType({}),
     ) -> ProgramEnded:
-        """Run a program in this folder, which it may change if `writable`.
+        """Run a program in this folder, which it may change if `writable`; it can read the folders of these skills.
 
         Raises:
             OSError: bubblewrap cannot be started.
@@ -85,7 +95,7 @@ class Sandbox:
         check = partial(_check_size, limits=self.limits, folder=folder if writable else None)
         with _open_filter() as filters:
             options = [option for each in filters for option in ("--seccomp", str(each))]
-            started = [self.program, *options, *self._options(folder, writable=writable), *limited]
+            started = [self.program, *options, *self._options(folder, skills, writable=writable), *limited]
             return await run_program(started, given, env={}, pass_fds=filters, check=check)
 
     async def why_broken(self) -> str:
@@ -100,11 +110,13 @@ class Sandbox:
         words = ended.errors.decode(errors="replace").strip()[:300]
         return "" if ended.code == 0 else f"bubblewrap does not work here: {words or f'exit code {ended.code}'}"
 
-    def _options(self, folder: Path, *, writable: bool) -> list[str]:
+    def _options(self, folder: Path, skills: Mapping[str, Path], *, writable: bool) -> list[str]:
         binds = [option for path in SYSTEM for option in _bind(path)]
         empty = [str(path.resolve()) for path in (*HIDDEN, *self.hidden) if _is_shown(path)]
         hidden = [option for path in empty for option in ("--tmpfs", path, "--remount-ro", path)]
         etc = [option for name in ETC for option in ("--ro-bind-try", f"/etc/{name}", f"/etc/{name}")]
+        places = {f"{SHOWN_SKILLS}/{name}": str(path) for name, path in skills.items()}
+        shown = [option for inside, path in places.items() for option in ("--ro-bind-try", path, inside)]
         variables = [option for name, value in ENVIRONMENT.items() for option in ("--setenv", name, value)]
         return [
             *ISOLATION,
@@ -113,6 +125,7 @@ class Sandbox:
             *hidden,
             *etc,
             *("--proc", "/proc", "--dev", "/dev", "--size", str(TMP_BYTES), "--tmpfs", "/tmp"),  # noqa: S108  its own
+            *shown,
             *("--bind" if writable else "--ro-bind", str(folder), INSIDE),
             *("--remount-ro", "/proc", "--remount-ro", "/dev", "--remount-ro", "/", "--chdir", INSIDE),
             *variables,

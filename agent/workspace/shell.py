@@ -1,7 +1,8 @@
 """The tool that runs a shell command in the person's folder, in a sandbox if the machine has one."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -11,7 +12,7 @@ from agent.child_process import ProgramEnded
 from agent.foreign_code import ForeignThreads
 from agent.ports import Principal
 from agent.tools.base import Effect, Tool, ToolContext, ToolError
-from agent.workspace.config import WorkspaceConfig
+from agent.workspace.config import CONFINED, UNCONFINED, WorkspaceConfig
 from agent.workspace.folder import Folders
 from agent.workspace.sandbox import INSIDE, CommandLimits, Sandbox, TooLarge, run_unconfined
 from agent.workspace.shell_parse import MAX_COMMAND_CHARS
@@ -19,10 +20,6 @@ from agent.workspace.shell_rules import Judged, deny_rules, judge
 
 SHOWN_CHARS = 30_000
 """Maximum length of a command's output for the model; the middle of a longer one is left out."""
-
-CONFINED = "shell"
-UNCONFINED = "shell_without_sandbox"
-"""Another name, so that no permission for the confined shell applies to it."""
 
 _GRACE_S = 5.0
 
@@ -59,13 +56,13 @@ class Shell:
         """Return the decision about a command under the groups in force."""
         return judge(command, self._rules)
 
-    def confined_tool(self, sandbox: Sandbox) -> Tool:
-        """Return the tool whose commands run in this sandbox."""
+    def confined_tool(self, sandbox: Sandbox, skills: Callable[[], Mapping[str, Path]] = dict) -> Tool:
+        """Return the tool whose commands run in this sandbox; they can read the folders of these skills."""
 
         async def run(context: ToolContext, given: ShellCommand) -> object:
             writable = not self.judge(given.command).only_reads
             folder = await self._make.call(context)
-            return await self._result(sandbox.run(_bash(given), folder, writable=writable))
+            return await self._result(sandbox.run(_bash(given), folder, writable=writable, skills=skills()))
 
         def permission(_context: ToolContext, given: ShellCommand) -> str:
             return "allow" if self.judge(given.command).only_reads else "ask"

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import ClassVar
 
 from agent.context.sections import Section
@@ -26,6 +27,14 @@ class LightModel:
 
     model: ChatModel | None = None
     """Its callers note the cost of its calls. None: there is none."""
+
+
+@dataclass(slots=True, eq=False)
+class SkillFolders:
+    """The folders of a tenant's skills that bring files, by name; the sandbox of the shell shows them."""
+
+    find: Callable[[], Mapping[str, Path]] = dict
+    """Set by the skills."""
 
 
 def _find_nothing(_name: str) -> Tool | None:
@@ -52,6 +61,7 @@ class CapabilityDeps:
     """The model that consolidates conversations; it has a budget of its own."""
     seals: SealedButtons = field(default_factory=lambda: SealedButtons(os.urandom(32)))
     """For buttons of its commands; the default's hold until the process ends."""
+    skill_folders: SkillFolders = field(default_factory=SkillFolders)
     ownership: Ownership = field(default_factory=Ownership)
     """Tells which sessions are this process's."""
 

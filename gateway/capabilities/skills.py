@@ -4,7 +4,7 @@ import asyncio
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
@@ -18,11 +18,13 @@ from agent.skills.folders import KnownSkills, read_skills
 from agent.skills.library import HOW_TO_WRITE, MAX_LISTED, OWN_TITLE, SKILLS_TITLE, Library, list_skills
 from agent.skills.skill import SkillSource, WrittenSkill
 from agent.skills.tools import SKILL, skill_tools
-from agent.skills.workspace import WorkspaceFolder, join_instructions, read_workspace_folder
+from agent.skills.workspace import SKILLS_FOLDER, WorkspaceFolder, join_instructions, read_workspace_folder
 from agent.tools.base import Tool, ToolContext
 from agent.tools.schema import fit
 from agent.wellformed import clean, cut_text
+from agent.workspace.config import CONFINED, UNCONFINED
 from agent.workspace.folder import folder_name
+from agent.workspace.sandbox import INSIDE, SHOWN_SKILLS
 from channels.base import CommandOption
 from channels.chat.probing import Finding
 from gateway.capabilities.base import Capability, CapabilityDeps
@@ -43,6 +45,7 @@ REST_FACTOR = 50
 MAX_PEOPLE = 2_000
 """Folders of people that are looked at."""
 
+FILES = "The files of this skill are in {place}. Only commands of the shell can read them."
 MAX_SUMMARY_CHARS = 100
 MAX_RULES_CHARS = 300
 MAX_ABOUT_CHARS = 200
@@ -160,7 +163,24 @@ class Skills(Capability):
 
     def library_of(self, principal: Principal) -> Library:
         """Return the skills that this person can use now."""
-        return Library([*self._own_skills(principal), *self._shared])
+        nearest = self._found.folders.get(folder_name(principal.user_id), WorkspaceFolder()).skills
+        return Library(
+            self._with_files(skill, f"{INSIDE}/{SKILLS_FOLDER}" if skill in nearest else SHOWN_SKILLS)
+            for skill in (*self._own_skills(principal), *self._shared)
+        )
+
+    def _with_files(self, skill: WrittenSkill, inside: str) -> WrittenSkill:
+        """Return the skill with a last line that says where the shell finds its files, if there are any and a shell."""
+        place = "" if skill.folder is None else f"{inside}/{skill.name}"
+        if place and self._find_tool(CONFINED) is None:  # without a sandbox they are where they are
+            place = str(skill.folder) if self._find_tool(UNCONFINED) is not None else ""
+        return replace(skill, body=f"{skill.body}\n\n{FILES.format(place=place)}") if place else skill
+
+    def list_folders(self) -> Mapping[str, Path]:
+        """Return the folders with files of the skills that are in no person's workspace, by name."""
+        every = [skill for folder, skill in self._trusted_skills() if folder == EVERYBODY]
+        skills = Library([*every, *self._shared]).skills
+        return {skill.name: skill.folder for skill in skills if skill.folder is not None}
 
     @property
     def _shared(self) -> list[WrittenSkill]:
@@ -329,4 +349,7 @@ def make_skills(settings: Settings, config: SkillsConfig, deps: CapabilityDeps) 
         SettingsError: a plug-in does not exist.
     """
     files = SkillFiles(config, settings, deps.trust.tenant)
-    return Skills(files, config, deps.trust, has_model=settings.model.name != "offline", find_tool=deps.find_tool)
+    has_model = settings.model.name != "offline"
+    made = Skills(files, config, deps.trust, has_model=has_model, find_tool=deps.find_tool)
+    deps.skill_folders.find = made.list_folders
+    return made

@@ -19,7 +19,7 @@ from agent.workspace.shell import Shell
 from channels.chat.probing import Finding
 from channels.messages import DEFAULT_TENANT
 from gateway.access.config import Role
-from gateway.capabilities.base import Capability, CapabilityDeps
+from gateway.capabilities.base import Capability, CapabilityDeps, SkillFolders
 from gateway.capabilities.trust import TenantTrust, TrustSubject
 from gateway.config.settings import Settings
 from gateway.errors import SettingsError
@@ -44,13 +44,16 @@ class Workspace(Capability):
 
     needs_trust = True
 
-    def __init__(self, config: WorkspaceConfig, settings: Settings, trust: TenantTrust) -> None:
+    def __init__(
+        self, config: WorkspaceConfig, settings: Settings, trust: TenantTrust, skills: SkillFolders | None = None
+    ) -> None:
         self._config = config
         self._folders = Folders(config.root, config.folders == "person")
         hidden = (settings.home.resolve(), config.root.resolve())
         self._sandbox: Sandbox | None = find_sandbox(hidden, CommandLimits(config.memory_mb, config.processes))
         self._why_none = "" if self._sandbox else NOT_INSTALLED
         self._trust = trust
+        self._skills = skills or SkillFolders()
         self._linting = Linting(config, self._sandbox, self._is_trusted)
         self._files = tools_of(FileTools(self._folders, self._linting))
         self._shell = Shell(self._folders, config)
@@ -60,7 +63,7 @@ class Workspace(Capability):
             return self._files
         if self._sandbox is None:
             return (*self._files, self._shell.unconfined_tool(_owns_machine, self._warn))
-        return (*self._files, self._shell.confined_tool(self._sandbox))
+        return (*self._files, self._shell.confined_tool(self._sandbox, self._skills.find))
 
     def sections(self, principal: Principal) -> Mapping[Section, str]:
         return {Section.WORKSPACE: f"{PROMPT} {SHELL_PROMPT}" if self._config.shell else PROMPT}
@@ -145,4 +148,4 @@ def make_workspace(config: WorkspaceConfig, settings: Settings, deps: Capability
             config.root.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as problem:
             raise SettingsError(f"workspace.root: {config.root} cannot be made: {problem.strerror}") from None
-    return Workspace(config, settings, deps.trust)
+    return Workspace(config, settings, deps.trust, deps.skill_folders)

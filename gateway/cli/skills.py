@@ -62,6 +62,8 @@ def add(folder: Path, replace: bool, config_path: Path | None) -> None:
     shutil.rmtree(target, ignore_errors=True)
     new.rename(target)
     click.echo(f"Added {skill.name} to {target}: {printable(runs_what(skill))}")
+    if skill.folder is not None and (settings.workspace is None or not settings.workspace.shell):
+        click.echo("It brings files that only the shell reads: set workspace.shell, or the model gets the text alone.")
     if settings.skills is None:
         click.echo("Skills are off: add the table [skills] to the configuration, then restart the gateway.")
 

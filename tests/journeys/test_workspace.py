@@ -10,6 +10,7 @@ import pytest
 from gateway.testing.gateway import TestGateway
 from gateway.testing.model import Call, Reply
 from tests.fakes.workspace import NO_SANDBOX, SANDBOX
+from tests.unit.skills.shelf import text_of, write_skill
 
 CONFIG = """
 [workspace]
@@ -57,9 +58,19 @@ async def test_a_command_runs_at_once_if_it_only_reads(tmp_path: Path) -> None:
     folder = tmp_path / "folders" / "default"
     folder.mkdir(parents=True)
     (folder / "README.md").write_text("one\ntwo\n")
-    config = CONFIG.format(root=tmp_path / "folders")
+    script = write_skill(tmp_path / "home" / "skills", "price", text_of("price", "Run scripts/price.sh.")) / "scripts"
+    script.mkdir()
+    (script / "price.sh").write_text("echo 42")
+    config = CONFIG.format(root=tmp_path / "folders") + "[skills]\n"
     async with TestGateway(config, directory=tmp_path) as gateway:
         ada = gateway.person("telegram")
+        load = Reply(calls=(Call("skill", '{"name": "price"}'),))
+        gateway.model.answers(load, *commands("cat /skills/price/scripts/price.sh"), "It says 42.")
+        await ada.say("What does the script of the price say?")
+        await ada.answer("It says 42.")
+        loaded, shown = (result["data"] for result in results(gateway))
+        assert "The files of this skill are in /skills/price." in loaded["instructions"]
+        assert ("echo 42", 0) == (shown["output"], shown["exit_code"])
         gateway.model.answers(*commands("wc -l < README.md"), "Two lines.")
         await ada.say("How many lines?")
         await ada.answer("Two lines.")

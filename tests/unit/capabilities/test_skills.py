@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +14,9 @@ from agent.context.sections import Section
 from agent.ports import Principal
 from agent.skills.config import SkillsConfig
 from agent.skills.library import HOW_TO_WRITE
+from agent.skills.skill import WrittenSkill
 from agent.skills.workspace import MAX_INSTRUCTIONS_CHARS, join_instructions
+from agent.tools.base import Tool
 from agent.workspace.config import WorkspaceConfig
 from gateway.capabilities.skills import SkillFiles, Skills
 from gateway.capabilities.trust import Trust
@@ -24,6 +26,7 @@ from gateway.operators.models import TrustTerms
 from gateway.operators.process import DetachedProcess
 from gateway.operators.service import Operators
 from gateway.store.trusted import TrustKind
+from tests.fakes.agents import a_tool, double
 from tests.fakes.people import NOON
 from tests.fakes.spine import quick_store
 from tests.unit.skills.shelf import text_of, write_skill
@@ -56,6 +59,9 @@ class Tenant:
     def section(self, section: Section, person: Principal = ANA) -> str:
         return self.skills.sections(person)[section]
 
+    def library(self) -> Sequence[WrittenSkill]:
+        return self.skills.library_of(ANA).skills
+
     def names(self, person: Principal = ANA) -> list[str]:
         return sorted(skill.name for skill in self.skills.library_of(person).skills)
 
@@ -64,14 +70,17 @@ class Tenant:
 
 
 @asynccontextmanager
-async def tenant(directory: Path, *, per_person: bool = True, **config: Any) -> AsyncIterator[Tenant]:
+async def tenant(
+    directory: Path, *, per_person: bool = True, shell: Tool | None = None, **config: Any
+) -> AsyncIterator[Tenant]:
     chosen = SkillsConfig(user=directory / "user", **{"bundled": False, **config})
     workspace = WorkspaceConfig(root=directory / "root", folders="person" if per_person else "tenant")
     settings = Settings(skills=chosen, workspace=workspace)
     store = await quick_store(directory / "tenk.db")
     try:
         trust, renewed = Trust(store), []
-        made = Skills(SkillFiles(chosen, settings, "default"), chosen, trust.of("default"))
+        tools = {} if shell is None else {shell.name: shell}
+        made = Skills(SkillFiles(chosen, settings, "default"), chosen, trust.of("default"), find_tool=tools.get)
         operators = Operators(store.of("default"), b"", lambda: NOON, DetachedProcess())
         async with asyncio.TaskGroup() as tasks:
             running = tasks.create_task(made.run(lambda: renewed.append(None)))
@@ -94,6 +103,23 @@ async def test_the_agent_brings_three_skills_along_which_are_commands(tmp_path: 
         assert ["skill"] == [tool.name for tool in made.skills.tools()]
         assert "- practice-session: " in made.section(Section.SKILLS)
         assert "" == made.section(Section.PROJECT)
+
+
+@pytest.mark.parametrize("shell", ["shell", "shell_without_sandbox", None])
+async def test_the_text_of_a_skill_says_where_the_shell_finds_its_files(tmp_path: Path, shell: str | None) -> None:
+    places = {"home": tmp_path / "user", "all": tmp_path / "root/default/skills"}
+    places["own"] = tmp_path / "root/default/ana/skills"
+    for name, place in places.items():
+        (write_skill(place, name, text_of(name)) / "price.sh").write_text("echo 42")
+    write_skill(tmp_path / "user", "bare", text_of("bare"))
+    async with tenant(tmp_path, shell=shell and a_tool(shell, double)) as made:
+        await made.trust("skill:ana/own", "skill:all")
+        told = {skill.name: skill.body.partition("are in ")[2].partition(". Only")[0] for skill in made.library()}
+        inside = {"home": "/skills/home", "all": "/skills/all", "own": "/workspace/skills/own"}
+        outside = {name: str(place / name) for name, place in places.items()}
+        expected = {"shell": inside, "shell_without_sandbox": outside, None: dict.fromkeys(inside, "")}[shell]
+        assert {**expected, "bare": ""} == told
+        assert {name: places[name] / name for name in ("home", "all")} == made.skills.list_folders()
 
 
 async def test_without_any_skill_the_agent_gets_nothing(tmp_path: Path) -> None:

@@ -1,12 +1,12 @@
 """The workspace as a capability: where it may run, and what needs trust."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import cast
 
 import pytest
 
-from gateway.capabilities.base import CapabilityDeps
+from gateway.capabilities.base import CapabilityDeps, SkillFolders
 from gateway.capabilities.workspace import Workspace, make_workspace
 from gateway.config.settings import load
 from gateway.errors import SettingsError
@@ -24,6 +24,7 @@ class TrustsNothing:
 @dataclass(frozen=True)
 class Deps:
     trust: TrustsNothing
+    skill_folders: SkillFolders = field(default_factory=SkillFolders)
 
 
 def make(directory: Path, config: str = "", **environ: str) -> Workspace:

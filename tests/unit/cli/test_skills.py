@@ -14,9 +14,11 @@ def with_skills(directory: Path, config: str = "[skills]\n") -> tuple[str, str]:
 def test_a_skill_is_added_once_and_listed(tmp_path: Path) -> None:
     config = with_skills(tmp_path, '[skills]\ndisabled = ["breaking-a-plateau"]\n')
     folder = write_skill(tmp_path / "mine", text=text_of(allowed_tools="pay", user_invocable="true"))
+    (folder / "price.sh").write_text("echo 42")
     added = tenk("skills", "add", str(folder), *config, home=tmp_path)
     assert (0, "") == (added.returncode, added.stderr)
     assert "Calls without approval: pay" in added.stdout
+    assert "It brings files that only the shell reads: set workspace.shell" in added.stdout
     again = tenk("skills", "add", str(folder), *config, home=tmp_path)
     assert (1, True) == (again.returncode, "replace it with --replace" in again.stderr)
     assert 0 == tenk("skills", "add", str(folder), "--replace", *config, home=tmp_path).returncode
