@@ -113,9 +113,13 @@ class Catalogue:
         """
         return copy(self.messages(language)), self.holds(language)
 
+    def file_of(self, language: str) -> Path:
+        """Return the path of a language's compiled texts."""
+        return self._folder / language / "LC_MESSAGES" / f"{self._domain}.mo"
+
     def _read(self, language: str) -> tuple[gettext.NullTranslations, bool]:
         try:
-            with (self._folder / language / "LC_MESSAGES" / f"{self._domain}.mo").open("rb") as file:
+            with self.file_of(language).open("rb") as file:
                 return gettext.GNUTranslations(file), True
         except OSError as error:  # not final: the process may be out of file descriptors
             return gettext.NullTranslations(), isinstance(error, FileNotFoundError)

@@ -142,6 +142,16 @@ def find_folder(group: str, name: str) -> Path:
     raise SettingsError(f"the {KINDS[group]} {name!r} ({point.value}) names no folder of a package")
 
 
+def find_modules(group: str, name: str) -> list[Path]:
+    """Return the Python files of the module or package that an entry point names; none if it is ours."""
+    point = _find(group, name, tuple(sys.path))
+    spec = None if point.dist is not None and point.dist.name == OURS else find_spec(point.module.partition(".")[0])
+    if spec is None:
+        return []
+    folders = [Path(place) for place in spec.submodule_search_locations or ()]
+    return sorted(path for folder in folders for path in folder.rglob("*.py")) or [Path(str(spec.origin))]
+
+
 def first_words(error: BaseException) -> str:
     """Return a foreign error in one line."""
     words = str(error).strip().partition("\n")[0]

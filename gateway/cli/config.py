@@ -12,6 +12,7 @@ import click
 
 from channels.slack.manifest import build_manifest
 from gateway.agent_models import price_sentences
+from gateway.cli.agent_texts import missing_texts
 from gateway.cli.root import config_option
 from gateway.cli.writing import write_draft
 from gateway.command_line import of_process
@@ -71,6 +72,8 @@ def check(config_path: Path | None) -> None:
     missing += ["no model"] if settings.model.name == "offline" and not settings.agent.is_bridged else []
     if missing:
         click.echo(f"It has {' and '.join(missing)}: `{of_process().command('init')}` asks for what is missing.")
+    for line in missing_texts(settings):
+        click.echo(line)
     for line in () if settings.agent.is_bridged else _missing_abilities(settings):
         click.echo(line)
 

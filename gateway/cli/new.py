@@ -99,6 +99,7 @@ def files_of(kind: str, name: str) -> dict[str, str]:
         "label": label,
         "title": what.what,
     }
+    values["files"] = f'"/{name}.py", "/{name}_locale"' if kind == "agent" else f'"/{name}.py"'
     values |= {key: Template(getattr(what, key)).substitute(values) for key in ("config", "then")}
     places = {
         "pyproject.toml": "pyproject.toml",

@@ -197,12 +197,12 @@ class TestByName:
         for text, words in (
             (
                 '[agent]\nproduct = "pantri"\n',
-                r'gateway\.toml:2: agent\.product: .*did you mean "pantry".*coach, pantry',
+                r'gateway\.toml:2: agent\.product: .*did you mean "pantry".*coach, .*pantry',
             ),
-            ('[agent]\ntools = ["knife"]\n', r"gateway\.toml:2: agent\.tools: .*there are: kitchen"),
+            ('[agent]\ntools = ["knife"]\n', r"gateway\.toml:2: agent\.tools: .*there are: .*kitchen"),
             (
                 '[model]\nname = "parot:x"\n',
-                r"toml:2: model\.name: write offline, anthropic:NAME, parrot:NAME or openai:NAME",
+                r"toml:2: model\.name: write offline, anthropic:NAME, .*parrot:NAME.* or openai:NAME",
             ),
         ):
             config.write_text(text)

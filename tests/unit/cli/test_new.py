@@ -7,8 +7,12 @@ import sysconfig
 from pathlib import Path
 
 import pytest
+from babel.messages.catalog import Catalog
+from babel.messages.mofile import write_mo
 
+from gateway.cli.agent_texts import missing_texts
 from gateway.cli.new import KINDS, files_of, problem_of
+from gateway.config.settings import load
 from tests.house.tree import ROOT
 from tests.unit.cli.test_cli import tenk
 
@@ -45,6 +49,35 @@ def test_a_distribution_is_made_once(tmp_path: Path) -> None:
 def test_a_name_that_cannot_be_used_says_why(kind: str, name: str, words: str) -> None:
     problem = problem_of(kind, name)
     assert words in problem if words else not problem
+
+
+def test_a_key_without_a_text_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    info, locale = tmp_path / "hatter-1.0.dist-info", tmp_path / "hatter_locale" / "en" / "LC_MESSAGES"
+    info.mkdir()
+    locale.mkdir(parents=True)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: hatter\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[tenk.agents]\nhatter = hatter:HATTER\n")
+    made = files_of("agent", "hatter")
+    assert 'include = ["/hatter.py", "/hatter_locale"]' in made["pyproject.toml"]
+    texts = "from pathlib import Path\nfrom agent.catalogue import Catalogue\n"
+    texts += 'TEXTS = Catalogue(Path(__file__).parent / "hatter_locale", "hatter")\n'
+    code = made["hatter.py"].replace('"There is no zone {zone}. Write one like Europe/Madrid."', '"hatter.no_zone"')
+    code = code.replace('"The time"', '"hatter.time"').replace('title="Hatter",', 'title="Hatter", texts=TEXTS,')
+    (tmp_path / "hatter.py").write_text(texts + code)
+    (tmp_path / "gateway.toml").write_text('[agent]\nproduct = "hatter"\n[tenants.acme]\n')
+    monkeypatch.syspath_prepend(tmp_path)
+    settings = load(tmp_path / "gateway.toml", {})
+    (told,) = missing_texts(settings)
+    assert told.startswith(f"The agent hatter has no texts: there is no {locale / 'hatter.mo'}. Compile its .po files")
+    catalog = Catalog(locale="en")
+    catalog.add("hatter.time", "The time")
+    with (locale / "hatter.mo").open("wb") as file:
+        write_mo(file, catalog)
+    monkeypatch.delitem(sys.modules, "hatter")
+    line = next(number for number, text in enumerate((texts + code).splitlines(), 1) if "no_zone" in text)
+    assert [f'The agent hatter: hatter.py:{line}: there is no text "hatter.no_zone"; people read the key'] == [
+        *missing_texts(settings)
+    ]
 
 
 @pytest.mark.gate

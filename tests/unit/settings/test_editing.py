@@ -53,7 +53,7 @@ def test_a_secret_goes_into_its_own_file(tmp_path: Path) -> None:
     [
         ("access.dirct", "open", 'access.dirct: there is no such key; did you mean "direct"?'),
         ("sessions.max_turns", 0, "sessions.max_turns: it has to be 1 or more"),
-        ("model.name", "gpt", "model.name: write offline, anthropic:NAME or openai:NAME"),
+        ("model.name", "gpt", "model.name: write offline, anthropic:NAME"),
         ("channels.telegram.main.token", "nonsense", "channels.telegram.main.token: is not a bot token"),
         ("access", "open", "access"),
     ],
