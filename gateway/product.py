@@ -257,7 +257,11 @@ def _wrong_names(settings: Settings, sources: Sources, above: KeyPath, tables: C
     brought, flaws = _brought_tools(settings.agent.tools)
     pool, left_out = tool_pool(known.values(), brought)
     known = {tool.name: tool for tool in pool}
-    flaws += [f"the tool {name!r} is not used: there is another of that name; take it out" for name in left_out]
+    for name in left_out:
+        entry = next(
+            each for each in reversed(settings.agent.tools) if name in {tool.name for tool in load_tools([each])}
+        )
+        flaws.append(f"the tool {name!r} of {entry!r} is not used: there is another of that name; take {entry!r} out")
     wrong += [f"{_place(sources, (*above, 'agent', 'tools'))}: {why}" for why in flaws]
     for path, rule in _rules_by_place(settings, above):
         if path[len(above)] in tables and (why := _flaw_of(rule, known, settings)):

@@ -27,11 +27,12 @@ from gateway.cli.local import finish_erasures
 from gateway.cli.prepare import prepare
 from gateway.cli.root import config_option
 from gateway.cli.terminal import Face, PlainFace, TerminalFace
-from gateway.config.settings import ChannelsConfig, Settings
+from gateway.command_set import check_commands
+from gateway.config.settings import ChannelsConfig, Settings, read_sources
 from gateway.errors import AlreadyRunning, GatewayError
 from gateway.http.config import HttpConfig
 from gateway.operators.client import call, path_of, short_name
-from gateway.product import check_flags
+from gateway.product import check_flags, check_names
 
 ANSWER_S = 300.0  # longest wait for an answer to print
 ACCEPT_S = 2.0  # longest wait for the gateway to accept the last message
@@ -76,7 +77,7 @@ def command(
     settings = prepare(config_path)
     try:
         check_flags(settings, (*allow, *deny))
-        asyncio.run(chat(settings, text, resume, (*allow, *deny), own=bool(model or allow or deny)))
+        asyncio.run(chat(settings, text, resume, (*allow, *deny), config_path, own=bool(model or allow or deny)))
     except KeyboardInterrupt:
         sys.stdout.write("\n")
 
@@ -86,6 +87,7 @@ async def chat(
     text: str | None,
     resume: str | None = None,
     flags: Sequence[PermissionRule] = (),
+    config_path: Path | None = None,
     *,
     own: bool = False,
 ) -> None:
@@ -106,6 +108,8 @@ async def chat(
         if peer is not None:
             await _talk(settings, held, peer, text, await _to_resume(settings, resume), own=False)
             return
+    check_names(settings, read_sources(config_path, os.environ))
+    check_commands(settings)
     async with asyncio.TaskGroup() as tasks:
         serving = tasks.create_task(_serve(settings, flags))
         try:

@@ -11,9 +11,11 @@ from string import Template
 import click
 
 from gateway.command_set import list_commands
+from gateway.config.settings import Settings
 from gateway.errors import GatewayError
 from gateway.extensions import list_offered
-from gateway.product import AgentProduct
+from gateway.product import AgentProduct, load_product
+from gateway.store.engine import Store, engine_for
 
 TEMPLATES = Path(__file__).parent / "templates"
 NAME = re.compile(r"[a-z][a-z0-9_]{0,31}")
@@ -65,7 +67,7 @@ def command(kind: str, name: str, directory: Path | None) -> None:
     config = Template(KINDS[kind].config).substitute(name=name)
     click.echo(f"Made {directory} with {', '.join(files)}.")
     click.echo(f"Install and test it in the gateway's environment:\n\n  cd {directory}\n  pip install -e '.[test]'")
-    click.echo(f"  pytest\n\nThen write into gateway.toml:\n\n{_indent(config)}")
+    click.echo(f"  pytest\n  mypy\n\nThen write into gateway.toml:\n\n{_indent(config)}")
 
 
 def problem_of(kind: str, name: str) -> str:
@@ -80,12 +82,20 @@ def problem_of(kind: str, name: str) -> str:
         return f"there is {KINDS[kind].what.lower()} {name!r} already; take another name"
     if find_spec(name) is not None:
         return f"there is a module {name!r} already; take another name"
+    if kind == "tool" and name in _known_tools():
+        return f"there is a tool {name!r} already; take another name"
     if kind == "agent":
         try:
             list_commands(AgentProduct(name=name, title=name, prompt=lambda *_: {}))
         except ValueError:
             return f"every agent has a command /{name}, and an agent's name is a command, too; take another"
     return ""
+
+
+def _known_tools() -> set[str]:
+    """Return the names of the tools of the agent that answers if none is configured."""
+    product = load_product(Settings().agent.product)
+    return {tool.name for tool in product.make_tools(Store(engine_for("sqlite:///never-opened.db")))}
 
 
 def files_of(kind: str, name: str) -> dict[str, str]:

@@ -14,6 +14,7 @@ from typing import Any, Union, get_args, get_origin
 from pydantic import BaseModel, SecretStr, ValidationError
 
 from agent.plain_errors import as_written, words_of_problem
+from channels.registry import channel_names
 from gateway.errors import SettingsError
 
 KeyPath = tuple[str, ...]
@@ -218,6 +219,10 @@ def _explain_one(model: type[BaseModel], path: KeyPath, problems: Sequence[Any],
     if problem["type"] == "missing":
         where = f"; it belongs in {sources.secrets.path} or the environment" if is_secret(model, path) else ""
         return f"{place}: {key}: is missing{where}"
+    table = annotation_at(model, path)
+    if problem["type"] == "model_type" and path[-1] in getattr(table, "model_fields", ()):
+        named = ".".join((*path[:-1], "NAME"))
+        return f"{place}: {key}: it belongs in [{named}], where NAME is a name of yours"
     message = "; or ".join(map(words_of_problem, problems))
     given = problem["input"]
     is_shown = isinstance(given, str | int | float) and not is_secret(model, path)
@@ -227,7 +232,8 @@ def _explain_one(model: type[BaseModel], path: KeyPath, problems: Sequence[Any],
 def _nearest(model: type[BaseModel], path: KeyPath) -> str:
     around = annotation_at(model, path[:-1])
     names = list(around.model_fields) if isinstance(around, type) and issubclass(around, BaseModel) else []
-    if near := difflib.get_close_matches(path[-1], names, 1, cutoff=0.6):
+    offered = list(dict.fromkeys([*names, *(channel_names() if path[:-1] == ("channels",) else ())]))
+    if near := difflib.get_close_matches(path[-1], offered, 1, cutoff=0.6):
         return f'; did you mean "{near[0]}"?'
     for name in names:
         table = annotation_at(around, (name,))
@@ -238,7 +244,7 @@ def _nearest(model: type[BaseModel], path: KeyPath) -> str:
         )
         if isinstance(inner, type) and issubclass(inner, BaseModel) and path[-1] in inner.model_fields:
             return f"; it belongs in [{'.'.join(place)}]"
-    return f"; there are {', '.join(names)}" if names else ""
+    return f"; there are {', '.join(offered)}" if offered else ""
 
 
 def is_secret(model: type[BaseModel], path: KeyPath) -> bool:

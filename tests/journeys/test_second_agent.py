@@ -150,7 +150,10 @@ class TestByName:
         (tmp_path / "gateway.toml").write_text('[agent]\nproduct = "pantry"\ntools = ["kitchen", "larder"]\n')
         given = {"OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}
         settings, sources = load(tmp_path / "gateway.toml", given), read_sources(tmp_path / "gateway.toml", given)
-        with pytest.raises(SettingsError, match=r"toml:3: agent\.tools: the tool 'put_item' is not used: there is an"):
+        with pytest.raises(
+            SettingsError,
+            match=r"toml:3: agent\.tools: the tool 'put_item' of 'larder' is not used",
+        ):
             check_names(settings, sources)
 
     def test_a_hook_of_others_is_one_more(self):

@@ -60,6 +60,13 @@ def test_print_says_one_thing_and_prints_the_answer(tmp_path: Path):
     assert not (tmp_path / "var" / "control.sock").exists()
 
 
+def test_own_gateway_starts_only_with_a_configuration_that_is_checked(tmp_path: Path):
+    (tmp_path / "wrong.toml").write_text('[permissions]\ndeny = ["log_practise"]\n')
+    done = chat(tmp_path, "--print", "hello", "--config", "wrong.toml")
+    told = 'error: wrong.toml:2: permissions.deny: there is no tool "log_practise"; did you mean "log_practice"?\n'
+    assert (1, told) == (done.returncode, done.stderr)
+
+
 def test_lines_of_the_input_are_said_and_answered(tmp_path: Path):
     done = chat(tmp_path, said="/log 30m piano\n\n/stats piano\n/export")
     assert (0, "") == (done.returncode, done.stderr)

@@ -26,7 +26,7 @@ def test_the_page_shows_what_is_made(kind: str, name: str) -> None:
 def test_a_distribution_is_made_once(tmp_path: Path) -> None:
     made = tenk("new", "tool", "dice_box", str(tmp_path / "box"), home=tmp_path)
     assert (0, "") == (made.returncode, made.stderr)
-    assert 'tools = ["dice_box"]' in made.stdout
+    assert 'tools = ["dice_box"]' in made.stdout and "  pytest\n  mypy\n" in made.stdout
     assert "class DiceBox:" in (tmp_path / "box" / "dice_box.py").read_text()
     again = tenk("new", "tool", "dice_box", str(tmp_path / "box"), home=tmp_path)
     assert (1, True) == (again.returncode, again.stderr.endswith("box is not empty\n"))
@@ -38,6 +38,7 @@ def test_a_distribution_is_made_once(tmp_path: Path) -> None:
         ("tool", "My-Tool", "'My-Tool' cannot be a name: write 1 to 32 small letters"),
         ("tool", "a" * 33, "cannot be a name"),
         ("tool", "class", "'class' is a word of Python"),
+        ("tool", "log_practice", "there is a tool 'log_practice' already"),
         ("hook", "json", "'json' is a module of Python"),
         ("hook", "gateway", "there is a module 'gateway' already"),
         ("agent", "coach", "there is an agent 'coach' already"),

@@ -283,6 +283,11 @@ def test_a_third_party_channel_is_configured_like_ours(given: Given) -> None:
     assert told.endswith(
         'gateway.toml:2: channels.letterbox.home.directori: there is no such key; did you mean "directory"?'
     )
+    told = refusal(given, '[channels.letterbox]\ndirectory = "a"\n')
+    assert told.endswith("letterbox.directory: it belongs in [channels.letterbox.NAME], where NAME is a name of yours")
+    told = refusal(given, '[channels.letterbx.home]\ndirectory = "a"\n')
+    assert told.endswith('gateway.toml:1: channels.letterbx: there is no such key; did you mean "letterbox"?')
+    assert ", api, " in (told := refusal(given, "[channels.zzz]\n")) and "letterbox" in told
 
 
 def test_a_channel_that_is_not_installed_is_refused(given: Given) -> None:
