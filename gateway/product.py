@@ -245,7 +245,7 @@ def check_flags(settings: Settings, flags: Sequence[PermissionRule]) -> None:
 
 def _wrong_names(settings: Settings, sources: Sources, above: KeyPath, tables: Collection[str]) -> list[str]:
     """Return the unknown names in these tables; their keys begin with `above`."""
-    product = load_product(settings.agent.product)
+    product = load_product(settings.agent.product, settings.agent.token)
     closed = Store(engine_for(settings.database_url))  # listing tools does not read from it
     known = {tool.name: tool for tool in product.make_tools(closed)}
     wrong = [f"the agent {product.name}: {why}" for why in unusable_tools(known.values())]

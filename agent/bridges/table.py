@@ -77,6 +77,8 @@ def connect(name: str, token: str = "") -> ForeignAgent:
 
 def _split(name: str) -> tuple[Bridge, str]:
     scheme, _, place = name.partition(":")
+    if place.startswith("//"):
+        raise UnusableAgent('write "http:" in front of the URL, or "a2a:" if an A2A agent is there')
     bridge = BRIDGES.get(scheme)
     if bridge is None:
         raise UnusableAgent(f'there is no bridge "{scheme}"; there are: {", ".join(sorted(BRIDGES))}')
@@ -85,16 +87,16 @@ def _split(name: str) -> tuple[Bridge, str]:
     if bridge.needs and find_spec(bridge.needs) is None:
         raise UnusableAgent(f"install what it needs: pip install 'tenk-gateway[{scheme}]'")
     if bridge.is_remote:
-        _check_place(place)
+        _check_url(scheme, place)
     return bridge, place
 
 
-def _check_place(url: str) -> None:
+def _check_url(scheme: str, url: str) -> None:
     try:
-        is_secret = "@" in urlsplit(check_url(url)).netloc
-    except ValueError as why:
-        raise UnusableAgent(str(why)) from None
-    if is_secret:
+        has_password = "@" in urlsplit(check_url(url)).netloc
+    except ValueError:
+        raise UnusableAgent(f"write the whole URL, such as {scheme}:http://127.0.0.1:8900") from None
+    if has_password:
         raise UnusableAgent("the URL holds a password; write a bearer token into agent.token of secrets.toml")
 
 

@@ -240,6 +240,13 @@ TROUBLES = {
         FailureKind.SERVER,
         "oops",
     ),
+    "refused": (
+        answers({"error": {"code": -32602, "message": "no task"}}),
+        answers(CARD),
+        "",
+        FailureKind.SERVER,
+        "no task",
+    ),
     "cut off": (answers(WORKING, kind=SSE), answers(CARD), "", FailureKind.NETWORK, "stream ended before"),
 }
 
@@ -264,6 +271,16 @@ async def test_trouble_has_a_kind_and_words(
     assert (kind, 7.0 if words == "slow down" else None) == (failed.value.kind, failed.value.retry_after_s)
 
 
-async def test_a_server_that_is_not_there() -> None:
+async def test_a_connection_that_breaks_and_a_server_that_is_not_there() -> None:
+    async def abort(request: web.Request) -> web.StreamResponse:
+        assert request.transport is not None
+        request.transport.abort()
+        return web.Response()
+
+    app = web.Application()
+    app.router.add_get("/.well-known/agent-card.json", abort)
+    async with http_shop.serving(app) as url:
+        with pytest.raises(ModelFailure, match="no usable answer"):
+            await events(url, asked("hi"))
     with pytest.raises(ModelFailure, match="down or cannot be reached"):
         await events("http://127.0.0.1:1", asked("hi"))

@@ -116,7 +116,11 @@ FAILURES = {
     "streamed error": (answers('data: {"delta": "a"}\n\ndata: {"error": "oops"}\n\n', SSE), FailureKind.SERVER, "oops"),
     "streamed garbage": (answers("data: {{{\n\n", SSE), FailureKind.NETWORK, "not JSON"),
     "cut off": (answers('data: {"delta": "a"}\n\n', SSE), FailureKind.NETWORK, "the stream ended before"),
-    "a flood": (answers(b"data: {}\n\n" * 1_700_000, SSE), FailureKind.NETWORK, "stream is longer"),
+    "a flood": (
+        answers((b'data: {"x": "' + b"x" * 999_999 + b'"}\n\n') * 17, SSE),
+        FailureKind.NETWORK,
+        "stream is longer",
+    ),
     "a long line": (answers(b"x" * (8 * 1024 * 1024 + 1), SSE), FailureKind.NETWORK, "stream is longer"),
 }
 
@@ -169,7 +173,8 @@ async def test_the_server_sees_that_a_turn_was_stopped() -> None:
     ("name", "words"),
     [
         ("http:", "write http:URL"),
-        ("http://shop.example/answer", "write the whole URL, with http://"),
+        ("https://shop.example/answer", 'write "http:" in front of the URL'),
+        ("a2a:shop.example", "write the whole URL, such as a2a:http://"),
         ("http:https://ana:s3cret@shop.example", "agent.token of secrets.toml"),
     ],
 )
