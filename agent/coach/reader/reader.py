@@ -86,7 +86,7 @@ class OfflineReader:
                 if said and said[-1].offers:  # one offer at a time: the newest is the one with buttons
                     before = work.messages[len(said) - 1]
                     said[-1] = ReaderAnswer(say(work.language(before), "offline.again", said=_quote(before)))
-                said.append(_answer(work, clean(text[:MAX_CHARS])))
+                said.append(_answer(work, clean(text[:MAX_CHARS]), is_first=not said))
         except NeedsTools as needed:
             return RuleAnswer(calls=needed.calls)
         offers = tuple(replace(offer, language=language) for offer in said[-1].offers)
@@ -104,7 +104,7 @@ def _written_plan(language: str, data: Prefetched) -> str:
     return f"{text}\n\n{plan_block(sessions)}" if sessions else text
 
 
-def _answer(work: Work, text: str) -> ReaderAnswer:
+def _answer(work: Work, text: str, *, is_first: bool) -> ReaderAnswer:
     language, is_edited = work.language(text), text.startswith(EDITED)
     text = text.removeprefix(EDITED)
     words = [token for token in to_tokens(text) if token.is_word or token.is_number]
@@ -120,6 +120,9 @@ def _answer(work: Work, text: str) -> ReaderAnswer:
         skills = work.read(SkillsReport, "get_user_skills", language).skills
         asked = ReadMessage(work, text, language, tuple(skill.name for skill in skills))
         request = corrects or requests.find_request(text, asked.skills)
+        takes_back = request in {"edit", "undo"} and is_first and not is_edited
+        if takes_back and (offered := _correct_offer(asked)) is not None:
+            return offered
         if request is not None:
             return _REQUESTS[request](replace(asked, request=request))
         draft = read_practice(text, work.today, asked.skills)
@@ -177,6 +180,29 @@ def _practice(asked: ReadMessage, draft: PracticeDraft) -> ReaderAnswer:
     unread = [asked.say("offer.unread", rest=_quote(draft.unread))] if draft.unread else []
     sorry = [asked.say("offline.pain")] if requests.is_talk(asked.text, "pain") else []
     return ReaderAnswer(" ".join([*sorry, question, *unread]), tuple(offers))
+
+
+def _correct_offer(asked: ReadMessage) -> ReaderAnswer | None:
+    """Offer with its right values what was offered before and is not logged; None if something else is corrected."""
+    skills, today, talk, corrections = asked.skills, asked.work.today, [*asked.work.earlier], [asked.text]
+    while talk and requests.find_request(talk[-1][0], skills) == "edit":
+        corrections.insert(0, talk.pop()[0])
+    said, day = talk[-1] if talk else ("", today)
+    draft = None if requests.find_request(said, skills) else read_practice(said, day, skills)
+    if draft is None or draft.is_sure:
+        return None
+    before, choices, seen = draft.choices, draft.choices, list(draft.choices)
+    for text in corrections:
+        corrected = (tuple(requests.correct_entry(each, text, skills, today) for each in made) for made in choices)
+        before, choices = choices, tuple(dict.fromkeys(corrected))
+        seen += choices
+    rows = asked.work.read(EntriesReport, "get_entries", asked.language).entries
+    logged = {(row.minutes, row.skill, row.date) for row in rows}
+    if any((entry.minutes, entry.skill, entry.day) in logged for choice in seen for entry in choice):
+        return None
+    if choices == before or any(len(choice) > 1 for choice in choices):
+        return ReaderAnswer(asked.say("offer.not_logged"))
+    return _practice(asked, PracticeDraft(choices, is_alike=draft.is_alike and len(choices) > 1))
 
 
 def _tells_of_practice(asked: ReadMessage) -> bool:

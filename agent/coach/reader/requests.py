@@ -12,7 +12,7 @@ from agent.coach.entry_arguments import NewValues, read_values
 from agent.coach.log_line import LogLineError, near_line, parse_logs
 from agent.coach.plan_conditions import read_conditions
 from agent.coach.plan_data import NEXT_WEEK
-from agent.coach.reader.entries import Choice, unread_words
+from agent.coach.reader.entries import Choice, OfferedEntry, unread_words
 from agent.coach.reminders import read_reminder_words
 from agent.coach.reports import EntryRow
 from agent.coach.texts import detect, say, say_date
@@ -188,10 +188,7 @@ def edit_offers(
     language: str, text: str, rows: Sequence[EntryRow], skills: Sequence[str], today: date
 ) -> list[SuggestedReply]:
     """Return a button for each entry that a correction may mean, with its new value."""
-    tokens = to_tokens(text)
-    minutes = _new_minutes(tokens)
-    day = next((each.day for each in find_days(tokens, today) if not _is_negated(tokens, each.first)), None)
-    named = [each.skill for each in find_mentions(tokens, skills) if not _is_negated(tokens, each.first)]
+    minutes, day, named = _right_values(text, skills, today)
     meant, skill = meant_entries(text, rows, skills, today, minutes), named[-1] if named else None
     if len(set(named)) > 1:
         meant = [row for row in meant if row.skill == named[0]]
@@ -215,6 +212,21 @@ def edit_offers(
         if said and is_new and read_values(" ".join(said), today, ()) == values:
             offers.append(SuggestedReply(label, f"/edit {row.id} {' '.join(said)}"))
     return offers[:MOST_OFFERED]
+
+
+def _right_values(text: str, skills: Sequence[str], today: date) -> tuple[int, date | None, list[str]]:
+    """Return the minutes (0: none), the day and the skills that a correction names as right."""
+    tokens = to_tokens(text)
+    day = next((each.day for each in find_days(tokens, today) if not _is_negated(tokens, each.first)), None)
+    named = [each.skill for each in find_mentions(tokens, skills) if not _is_negated(tokens, each.first)]
+    return _new_minutes(tokens), day, named
+
+
+def correct_entry(entry: OfferedEntry, text: str, skills: Sequence[str], today: date) -> OfferedEntry:
+    """Return an entry that is not written yet with the values that a correction names."""
+    minutes, day, named = _right_values(text, skills, today)
+    skill, is_new = (named[-1], False) if named else (entry.skill, entry.is_new)
+    return OfferedEntry(minutes or entry.minutes, skill, day or entry.day, is_new)
 
 
 def _is_negated(tokens: Sequence[Token], at: int) -> bool:

@@ -20,6 +20,9 @@ from agent.transcript import EDITED, SKIPPED, AssistantItem, Item, NoteItem, Too
 from agent.wellformed import read_object
 
 Report = TypeVar("Report", bound=BaseModel)
+MOST_EARLIER = 5
+"""Answered messages that a correction may be about, with those before it."""
+
 _MENTION = re.compile(r"<@[^<>\s]{1,64}>|(?<!\S)@\w{1,64}")
 
 
@@ -55,6 +58,8 @@ class Work:
         self.has_pictures = any(item.pictures for item in said)
         self.is_first = not any(_ends(item) for item in items[:start])
         self.now = datetime.max.replace(tzinfo=UTC) if context is None else context.now
+        answered = [item for item in items[:start] if isinstance(item, UserItem) and item.own]
+        self.earlier = tuple((_own_words(item.text), self._day_of(item)) for item in answered[-MOST_EARLIER:])
         self.keeps_language = context is not None and context.keeps_language
         self.locale = DEFAULT if context is None else language_of(context.locale)
         self._results = _results(items[start:])
@@ -66,6 +71,9 @@ class Work:
     def today(self) -> date:
         """The person's date."""
         return self.now.date()
+
+    def _day_of(self, item: UserItem) -> date:
+        return self.today if item.at is None else datetime.fromisoformat(item.at).astimezone(self.now.tzinfo).date()
 
     def language(self, text: str) -> str:
         """Return the language of an answer: the person's if they chose one or nothing tells, else the message's."""

@@ -100,6 +100,32 @@ async def test_a_correction_names_the_entry(ana: Conversation) -> None:
 @pytest.mark.parametrize(
     ("text", "command"),
     [
+        ("no, it was 25", f"/log {TODAY - timedelta(days=1)} 25m guitar"),
+        ("no, eran 25", f"/log {TODAY - timedelta(days=1)} 25m guitar"),
+        ("no, it's piano", f"/log {TODAY - timedelta(days=1)} 45m piano"),
+        ("oops that was today", f"/log {TODAY} 45m guitar"),
+    ],
+)
+async def test_a_correction_of_an_offer_is_offered_and_changes_no_other_entry(
+    ana: Conversation, text: str, command: str
+) -> None:
+    ana.practice.change(LocalEffect(writer.log, "guitar", 20, TODAY))
+    ana.practice.change(LocalEffect(writer.log, "piano", 20, TODAY))
+    assert "Shall I log" in await ana.say("45 of guitar yesterday")
+    await ana.say(text)
+    assert command == ana.suggested[0].words
+    await ana.say("no, it was 35")
+    assert command.replace("25m", "35m").replace("45m", "35m") == ana.suggested[0].words
+    assert "Nothing is logged yet" in await ana.say("forget that")
+    await ana.say("45 of guitar yesterday")
+    ana.practice.change(LocalEffect(writer.log, "guitar", 45, TODAY - timedelta(days=1)))
+    await ana.say("no, it was 25")
+    assert all(reply.words.startswith("/edit ") for reply in ana.suggested)
+
+
+@pytest.mark.parametrize(
+    ("text", "command"),
+    [
         ("start a timer for guitar", "/start guitar"),
         ("habla en inglés", "/language en"),
         ("my timezone is new york", "/timezone America/New_York"),
@@ -162,7 +188,7 @@ async def test_a_correction_of_several_things_is_one_command(ana: Conversation) 
         ("it hurts", "stop, and see a doctor"),
         ("thanks!", "You are welcome"),
         ("no thanks", "I changed nothing"),
-        ("yes", "no open question to say yes to"),
+        ("yes", "Name the one you mean"),
     ],
 )
 async def test_a_request_that_only_reads_is_answered(practised: Conversation, text: str, says: str) -> None:
