@@ -50,13 +50,16 @@ from gateway.store.causes import Notice
 from gateway.store.engine import Connection
 from gateway.store.erasure import ErasureAsked, Extent, newest_row
 from gateway.store.groups import Group
-from gateway.store.people import Person
+from gateway.store.people import Newcomer, Person
 from gateway.store.reports import AuditFilter, audit_log
 from gateway.store.tables.base import new_id
 from gateway.store.tickets import TICKETS, Ticket, TicketKind, TicketState
 from gateway.texts import HARNESS
 
 MOST_FOUND = 100  # people on one page
+HERE = "console:local"
+"""The sender of `tenk chat`."""
+
 CANONICAL_SENDER = re.compile(r"[a-z][a-z0-9_]*:\S{1,128}")
 
 
@@ -324,6 +327,26 @@ class PeopleActions(OperatorsBase):
         for side, _ in linking.places(done):
             self.process.announce(AccessChange(side))
         return await self._to_user(done.joins)
+
+    @action(Rank.OPERATOR, audit="browser_let_in")
+    async def let_in_browser(self, call: ActionCall, chat: str) -> User:
+        """Let a browser that no person is known by talk in the web chat as the actor.
+
+        At the machine that is the person of `tenk chat`.
+        """
+        sender, tenant = f"web:{chat}", self.store.home_tenant
+
+        def job(connection: Connection) -> AccessChange:
+            actor = people.person_of(connection, call.by) or people.find_sender(connection, tenant, HERE)
+            if actor is None:
+                here = Newcomer(tenant, HERE, "console:main", "", Role.MEMBER, call.by)
+                actor = people.enrol(connection, here, call.now)
+            people.link(connection, tenant, sender, actor.user_id, call.now)
+            call.record(connection, tenant, actor.user_id, sender)
+            newcomer = Newcomer(tenant, sender, "web:main", "", Role.MEMBER, call.by)
+            return AccessChange(people.enrol(connection, newcomer, call.now))
+
+        return await self._change(call, job)
 
     @action(Rank.MACHINE, audit="forget_asked")
     async def forget(self, call: ActionCall, who: str, wanted: Erasing) -> ForgottenPerson:

@@ -274,6 +274,25 @@ async def test_a_model_is_tried_again_and_the_agents_pause_and_resume(tmp_path: 
         await here.told(ANA, "A short answer.")
 
 
+async def test_who_opens_the_chat_talks_as_themselves_without_pairing(tmp_path: Path) -> None:
+    async with house(tmp_path, access="pairing") as here:
+        await owned(here)
+        here.sim.say(ANA, "/console")
+        link = re.search(r"(http://\S+/console)#(\S+)", (await here.told(ANA, "opens the console")).text)
+        assert link is not None
+        for base, secret in ((link[1], link[2]), await link_of(here)):
+            async with visiting(base, secret) as visit:
+                assert (
+                    200 == (await visit.post("/../web/session", {"Origin": base.removesuffix("/console")}))[0]
+                )  # as the frame of the page Chat
+                for _ in range(2):
+                    assert "Say something" in (await visit.get("/chat"))[1]
+        people = (await here.operator("GET /v1/users"))["users"]
+        kinds = [{sender.partition(":")[0] for sender in person["senders"]} for person in people]
+        assert sorted([["telegram", "web"], ["console", "web"]]) == sorted(sorted(kind) for kind in kinds)
+        assert [1, 1] == [sum(s.startswith("web:") for s in person["senders"]) for person in people]
+
+
 async def test_settings_are_changed_while_it_runs_with_the_checks_of_the_command(tmp_path: Path) -> None:
     environ = {"TENK_MODEL": "openai:journey"}
     async with house(tmp_path, access="pairing", config=CAPPED, environ=environ) as here:

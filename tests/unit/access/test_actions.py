@@ -146,6 +146,7 @@ ANYHOW: dict[str, Callable[[World, str], Awaitable[object]]] = {
     "revoke": lambda w, by: w.operators.revoke(by, MEMBER, AccountName(account="telegram:main")),
     "send_message": lambda w, by: w.operators.send_message(by, "telegram:0", OperatorMessage(text="Hello.")),
     "unlink": lambda w, by: w.operators.unlink(by, MEMBER),
+    "let_in_browser": lambda w, by: w.operators.let_in_browser(by, "c0ffee"),
     "forget": lambda w, by: w.operators.forget(by, MEMBER, Erasing(extent=Extent.TALK)),
     "note_export": lambda w, by: w.operators.note_export(by, MEMBER),
     "list_invites": lambda w, by: w.operators.list_invites(by),
