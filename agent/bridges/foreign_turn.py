@@ -197,6 +197,8 @@ class ForeignTurn(TurnEnding):
                     case TextDiscarded():
                         self._discard()
                     case Responded(calls=()):
+                        if not event.text.strip() and not self.scope.journal.steps:
+                            raise ModelFailure(FailureKind.SERVER, "it answered nothing")
                         return self._to_response(event)
                     case Responded():
                         await self._record_calls(event)

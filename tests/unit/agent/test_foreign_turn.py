@@ -252,6 +252,11 @@ async def stops_early(_exchange: Exchange) -> AsyncGenerator[ForeignEvent, None]
     yield TextDelta("I would")
 
 
+async def answers_nothing(_exchange: Exchange) -> AsyncGenerator[ForeignEvent, None]:
+    yield TextDelta("I would")
+    yield Responded(" ")
+
+
 async def asks_about_nothing(_exchange: Exchange) -> AsyncGenerator[ForeignEvent, None]:
     yield TextDelta("I would")
     yield NeedsApproval("c-unknown")
@@ -268,6 +273,7 @@ async def calls_too_much(_exchange: Exchange) -> AsyncGenerator[ForeignEvent, No
         (raises, "LookupError: no such table"),
         (exits, "ForeignExit: SystemExit 3"),
         (stops_early, "it ended without an answer"),
+        (answers_nothing, "it answered nothing"),
         (asks_about_nothing, "it asks about a call that it did not make"),
         (calls_too_much, "it made 1000 calls at once"),
     ],
