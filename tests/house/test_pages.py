@@ -175,6 +175,12 @@ def test_the_configuration_reference_is_that_of_the_settings() -> None:
     assert is_fresh, "run `make generated`"
 
 
+def test_tests_are_chosen_by_the_name_of_a_module() -> None:
+    modules = [path.stem for path in (ROOT / "tests").rglob("test_*.py")]
+    chosen = re.findall(r'make test ARGS="-k (\w+)"', PAGES[-1].read_text(encoding="utf-8"))
+    assert chosen and [] == [word for word in chosen if not any(word in module for module in modules)]
+
+
 def test_readme_and_contributing_are_short() -> None:
     lines = {path.name: len(path.read_text(encoding="utf-8").splitlines()) for path in (PAGES[0], PAGES[-1])}
     assert lines["README.md"] <= 180
