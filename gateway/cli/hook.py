@@ -73,8 +73,8 @@ def command() -> None:
 def try_(name: str, file: Path | None, sample: str | None, config_path: Path | None) -> None:
     """Call the hook NAME with the JSON object in FILE ("-": standard input), and show what it decides.
 
-    NAME is an entry point of tenk.hooks, or the function or program that a table [[hooks]] names. A sample is
-    printed first: it is a beginning for a FILE of your own.
+    NAME is an entry point of tenk.hooks, or the function, the program or the script that a table [[hooks]] names. A
+    sample is printed first: it is a beginning for a FILE of your own.
     """
     if (file is None) == (sample is None):
         raise click.UsageError("Give a FILE or --sample POINT.")
@@ -112,7 +112,7 @@ def _find(settings: Settings, name: str) -> list[Hook]:
 
 
 def _names(config: HookConfig) -> tuple[str | None, ...]:
-    return config.use, config.python, *config.command[:1]
+    return config.use, config.python, *config.command
 
 
 def _read(file: Path, point: HookPoint) -> tuple[HookPoint, dict[str, JsonValue]]:

@@ -144,5 +144,11 @@ def test_a_hook_is_tried_as_the_gateway_calls_it(tmp_path: Path) -> None:
         (tmp_path / "call.json").write_text(text)
         code, said = tried(str(tmp_path / "call.json"))
         assert (1, True) == (code, words in said)
+    program = tmp_path / "check.sh"
+    program.write_text('#!/bin/sh\necho \'{"decision": "deny", "reason": "Closed."}\'\n')
+    (tmp_path / "gateway.toml").write_text(f'[[hooks]]\npoint = "pre_tool"\ncommand = ["sh", "{program}"]\n')
+    given = ("hook", "try", str(program), "--sample", "pre_tool", "--config", str(tmp_path / "gateway.toml"))
+    assert "reason:   Closed." in tenk(*given, home=tmp_path).stdout
+    (tmp_path / "gateway.toml").write_text('[[hooks]]\npoint = "pre_tool"\npython = "house_rules:check"\n')
     assert "is called at pre_tool, not at stop" in tried("--sample", "stop")[1]
     assert "Give a FILE or --sample POINT" in tried()[1]
