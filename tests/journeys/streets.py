@@ -64,7 +64,10 @@ class Street(ABC):
         def found() -> list[Seen]:
             return [one for one in self.seen(person) if words in one[1]]
 
-        await self.here.until(lambda: len(found()) >= times, f"{words!r} to {person} on {self.name}, {times} times,")
+        try:
+            await self.here.until(lambda: len(found()) >= times, f"{words!r} to {person}, {times} times,")
+        except AssertionError as missing:
+            raise AssertionError(f"{missing}; on {self.name}: {self.seen(person)}") from None
         return found()[-1]
 
     async def let_in(self, person: int, role: str | None = None) -> None:

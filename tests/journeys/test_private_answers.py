@@ -38,7 +38,7 @@ def alone(discord: DiscordSimulator) -> list[str]:
 
 async def test_a_plan_grows_before_its_asker_alone(tmp_path: Path):
     async with server(tmp_path) as (here, discord):
-        here.model.answers(slow(PLAN, 2.5))
+        here.model.answers(slow(PLAN, 5.0))
         discord.command(ROOM, "plan", {"skill": "violin"}, person=ASKER)
         await here.until(lambda: bool(alone(discord)) and alone(discord)[0].strip().endswith(PLAN.strip()), "the plan")
         (shown,) = discord.answers(ROOM, ASKER)

@@ -156,8 +156,10 @@ async def test_an_edit_while_its_message_is_read_back_from_the_store_holds(tmp_p
     engine.go_on = asyncio.Event()
     spine.model.give("answer two")
     await engine.has_read.wait()
-    await spine.say("three", message_id=typo.message_id, edited=True)
-    await looked(spine)
+    edit = await spine.say("three", message_id=typo.message_id, edited=True)
+    async with asyncio.timeout(30):
+        while (await spine.outcomes())[edit] is None:
+            await asyncio.sleep(0)
     engine.go_on.set()
     await spine.until(lambda: len(spine.model.requests) == 3)
     assert f"{EDITED}three" == said_to_the_model(spine)[-1]
