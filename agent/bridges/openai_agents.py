@@ -169,13 +169,11 @@ async def _apply_answers(agent: Agent[Principal], exchange: Exchange) -> RunStat
         hooks=_NothingRuns(),
         run_config=RunConfig(model=ScriptedModel([asked])),  # no model is asked: this response was made before
     )
-    state = result.to_state()
+    state: RunState[Principal] = result.to_state()
     for item in result.interruptions:
-        if exchange.consents.get(item.call_id or ""):
-            state.approve(item)
-        else:
-            state.reject(item)
-    return cast("RunState[Principal]", state)
+        answer = state.approve if exchange.consents.get(item.call_id or "") else state.reject
+        answer(item)
+    return state
 
 
 def _config(exchange: Exchange) -> RunConfig:
@@ -183,7 +181,7 @@ def _config(exchange: Exchange) -> RunConfig:
         words = (call.model_data.instructions, exchange.hints, exchange.memory)
         return ModelInputData(call.model_data.input, "\n\n".join(filter(None, words)) or None)
 
-    return RunConfig(call_model_input_filter=add_instructions)
+    return RunConfig(call_model_input_filter=add_instructions, tool_not_found_behavior="return_error_to_model")
 
 
 def _agents_by_name(first: Agent[Principal]) -> dict[str, Agent[Principal]]:

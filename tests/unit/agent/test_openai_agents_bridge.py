@@ -171,6 +171,14 @@ async def test_a_tool_may_answer_in_place_of_the_model() -> None:
     assert Responded("tea for Ana") == answer
 
 
+async def test_a_tool_that_is_not_there_is_told_to_the_model() -> None:
+    agent, _ = bridge(calls(ToolCall("c5", "sell", "{}")), says("I cannot sell"))
+    _, returned, answer = await events(agent, asked("sell"))
+    assert isinstance(returned, Returned)
+    assert "not found" in str(returned.result)
+    assert Responded("I cannot sell", model="scripted-model") == answer
+
+
 async def test_pictures_of_tools_are_named() -> None:
     @function_tool
     def look() -> list[Any]:
