@@ -11,6 +11,8 @@ from gateway.cli.root import config_option
 from gateway.operators.client import ask
 from gateway.safety.private_files import check_home
 
+NOTHING = "No setting changed that a reload can apply. MCP servers that are down and hooks that hung are tried again."
+
 
 @click.command("reload")
 @config_option
@@ -30,5 +32,5 @@ def lines_of(answer: Any) -> list[str]:
     """Return which changed keys are in force and which wait for the next start, with the defaults that apply again."""
     back = {key: f"{key} (back at its default: {value})" for key, value in answer["defaults"].items()}
     now, later = (", ".join(back.get(key, key) for key in answer[keys]) for keys in ("in_force", "next_start"))
-    lines = [f"Now in force: {now}." if now else "Nothing changed that a reload can apply."]
+    lines = [f"Now in force: {now}." if now else NOTHING]
     return [*lines, f"After the next start: {later}."] if later else lines

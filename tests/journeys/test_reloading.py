@@ -44,6 +44,8 @@ async def test_who_is_let_in_and_who_answers_change_at_once(tmp_path: Path) -> N
             "Now in force: agent.max_steps (back at its default: 5).",
             "After the next start: sessions.max_turns.",
         ] == lines_of(await here.operator("POST /v1/reload"))
+        again = lines_of(await here.operator("POST /v1/reload"))
+        assert "MCP servers that are down and hooks that hung are tried again" in again[0]
 
 
 async def test_a_broken_file_leaves_what_is_in_force_and_owners_are_told(tmp_path: Path) -> None:
