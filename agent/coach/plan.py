@@ -20,9 +20,10 @@ from agent.coach.check_ins import beginning_of_week
 from agent.coach.durations import spell_minutes
 from agent.coach.patterns import MAX_READ
 from agent.coach.plan_answer import PlanAnswer, PlanStream, read_plan
-from agent.coach.plan_conditions import PlanConditions, conditions_text
+from agent.coach.plan_conditions import conditions_text
 from agent.coach.plan_data import OPENING, PlanFrame, PlanWish, Prefetched, plan_week, prefetch, read_wish
 from agent.coach.practice import Insight, PracticeReader, PracticeWriter, WeeklyPlan
+from agent.coach.reader.requests import unread_wish
 from agent.coach.rule_plan import insights_of
 from agent.coach.saved_plan import insights_text, plan_report, saved_plan_text
 from agent.coach.texts import detect, in_any_language, say, say_day
@@ -142,7 +143,7 @@ async def run_plan_turn(
         run.recoveries.discard(response)
         return await _hand_over(run, None)
     await run.recoveries.write()
-    return await _keep(run, data, response, data.frame.conditions if wish.conditions else None)
+    return await _keep(run, data, response, wish)
 
 
 async def _kept_text(run: _PlanRun, wish: PlanWish) -> str:
@@ -193,14 +194,13 @@ async def _write(run: _PlanRun, wish: PlanWish, deadline: Deadline) -> tuple[Pre
     return data, response
 
 
-async def _keep(
-    run: _PlanRun, data: Prefetched, response: ModelResponded, conditions: PlanConditions | None
-) -> EndReason:
-    """Keep the plan, with new `conditions`, and say it; words that there is nothing to plan from are no plan."""
+async def _keep(run: _PlanRun, data: Prefetched, response: ModelResponded, wish: PlanWish) -> EndReason:
+    """Keep the plan, with new conditions, and say it; words that there is nothing to plan from are no plan."""
     plan = read_plan(response.text, data.skills.skills, data.frame)
     if any(words in plan.text for key in NO_PLAN for words in in_any_language(key)):
         return await _finish(run, None, replace(response, text=plan.text))
-    kept = replace(_with_insights(run, data, plan), conditions=conditions)
+    conditions = data.frame.conditions if wish.conditions else None
+    kept = replace(_with_insights(run, data, plan, wish), conditions=conditions)
     saved = LocalEffect(run.writer.save_plan, kept, asks=True)
     returned = await run.ports.journal.apply(saved, _result(run.turn))
     return await _finish(run, returned, _say_saved(run, returned, response))
@@ -217,9 +217,10 @@ def _say_saved(run: _PlanRun, saved: ToolReturned, response: ModelResponded) -> 
     return replace(response, text=f"{text}\n\n{asked}", replies=(yes, no))
 
 
-def _with_insights(run: _PlanRun, data: Prefetched, plan: PlanAnswer) -> WeeklyPlan:
+def _with_insights(run: _PlanRun, data: Prefetched, plan: PlanAnswer, wish: PlanWish) -> WeeklyPlan:
     """Return the plan with the model's own findings; those of the rules where it has none."""
-    found = plan.insights or insights_of(run.language, data.journey, data.patterns)
+    off = data.frame.conditions.weekdays_off
+    found = plan.insights or insights_of(run.language, data.journey, data.patterns, off)
     content = plan.text.strip()
     if plan.cut:
         most = ", ".join(f"{spell_minutes(data.frame.most_of(skill))} ({escape(skill)})" for skill in plan.cut)
@@ -227,6 +228,8 @@ def _with_insights(run: _PlanRun, data: Prefetched, plan: PlanAnswer) -> WeeklyP
     if kept := conditions_text(run.language, data.frame.conditions):
         key = "plan.conditions_broken" if plan.ruled_out else "plan.conditions"
         content = f"{content}\n\n{say(run.language, key, conditions=kept)}"
+    if rest := unread_wish(wish.rest, [skill.name for skill in data.skills.skills]):
+        content = f"{content}\n\n_{say(run.language, 'plan.unread', rest=escape(rest))}_"
     ids = tuple(skill.id for skill in data.skills.skills)
     return WeeklyPlan(data.frame.week, content, found, ids, plan.sessions)
 

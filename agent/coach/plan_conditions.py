@@ -120,6 +120,8 @@ def _most_minutes(tokens: Sequence[Token], used: set[int]) -> int | None:
     for amount in find_amounts(tokens):
         end = phrases("every_day").end(tokens, amount.end)
         begin = _begin_before(phrases("at_most"), tokens, amount.first)
+        if begin is None and _begin_before(phrases("at_least"), tokens, amount.first) is not None:
+            continue
         of_some_days = end == amount.end and bool(_read_days(tokens, end)[0])  # "only 30 minutes on Wednesday"
         if (end > amount.end or begin is not None) and not of_some_days:
             used.update(range(amount.first if begin is None else begin, end))

@@ -6,7 +6,7 @@ The model and the rules get the same material; `read_wish` parses the person's r
 import asyncio
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 
 from pydantic import BaseModel, ConfigDict
@@ -41,6 +41,7 @@ class PlanWish:
     skill: str | None = None  # for this skill alone, by name
     opens: bool = False  # the coach itself opens a week
     conditions: SaidConditions = NOTHING_SAID
+    rest: str = field(default="", compare=False)  # words behind `/plan` that say neither "new" nor "next"
 
     def of(self, skills: Sequence[Skill]) -> Sequence[Skill]:
         """Return the skills that the plan is for."""
@@ -61,7 +62,9 @@ def read_wish(text: str, skills: Sequence[Skill]) -> PlanWish:
     is_new = not called or bool(_NEW.intersection(listed))
     rest = [word for word in listed if word not in _NEXT | _NEW] if called else listed
     skill = _find_skill(" ".join(rest), skills)
-    return PlanWish(not is_new and not rest, is_next, skill, conditions=conditions)
+    said = " ".join(rest)
+    behind = said if called and not (skill and name_key(skill).startswith(said)) else ""
+    return PlanWish(not is_new and not rest, is_next, skill, conditions=conditions, rest=behind)
 
 
 def _find_skill(words: str, skills: Sequence[Skill]) -> str | None:

@@ -213,15 +213,17 @@ def _goal(
 # ---------------------------------------------------------------- findings
 
 
-def insights_of(language: str, journey: JourneyReport, patterns: PatternsReport) -> tuple[Insight, ...]:
-    """At most six findings, the most telling first; none where nothing is logged."""
+def insights_of(
+    language: str, journey: JourneyReport, patterns: PatternsReport, weekdays_off: Sequence[int] = ()
+) -> tuple[Insight, ...]:
+    """At most six findings, the most telling first; none where nothing is logged, or for days that are ruled out."""
     if not journey.overall.total_minutes:
         return ()
     found = [
         *_streak(language, journey),
         *_trend(language, patterns),
         *(insight for skill in journey.skills for insight in _milestone(language, skill)),
-        *_suggestions(language, patterns),
+        *_suggestions(language, patterns, weekdays_off),
     ]
     return tuple(found[:MAX_INSIGHTS])
 
@@ -276,14 +278,14 @@ def _milestone(language: str, journey: SkillJourney) -> list[Insight]:
     return [Insight(InsightType.MILESTONE, title, described, skill.id)]
 
 
-def _suggestions(language: str, patterns: PatternsReport) -> list[Insight]:
+def _suggestions(language: str, patterns: PatternsReport, weekdays_off: Sequence[int]) -> list[Insight]:
     found = []
     if patterns.gaps_over_3_days >= FEW_GAPS and not _is_regular(patterns):
         longest = say_days(language, patterns.longest_gap_days)
         described = COACH_TEXTS.plural(language, "insight.gaps_more", patterns.gaps_over_3_days, longest=longest)
         found.append(Insight(InsightType.SUGGESTION, say(language, "insight.gaps"), described))
-    if patterns.sessions_analysed >= 7:
-        weakest = min(range(7), key=lambda weekday: (patterns.minutes_by_weekday[weekday], weekday))
+    if patterns.sessions_analysed >= 7 and (free := set(range(7)).difference(weekdays_off)):
+        weakest = min(free, key=lambda weekday: (patterns.minutes_by_weekday[weekday], weekday))
         day = say(language, f"weekday.{weakest}")
         minutes = patterns.minutes_by_weekday[weakest]
         key = "insight.weekday_more" if minutes else "insight.weekday_none"

@@ -31,6 +31,7 @@ from agent.coach.reader.requests import describe, entry_label, log_command
 from agent.coach.reports import EntriesReport, EntryRow, entries_report, skills_report
 from agent.coach.skill_arguments import read_skill_wish
 from agent.coach.texts import say
+from agent.coach.vocabulary.amounts import find_duration
 from agent.ports import LocalEffect
 from agent.transcript import SuggestedReply
 from agent.wellformed import clean
@@ -59,6 +60,7 @@ GOAL_OFF = frozenset(["off", "none", "no", "0", "ninguna", "nada"])
 GOAL_WORDS = frozenset(["a", "an", "of", "the", "per", "each", "every", "week", "weekly", "and", "hour", "hours"]) | {
     "un", "una", "y", "de", "la", "por", "cada", "semana", "semanal",
 }  # fmt: skip
+_BETWEEN = re.compile(r"\s*(?:[,&+]|\b(?:and|y)\b)\s*")
 _GOAL_TIME = re.compile(r"[\d.,:½]+ ?(?:[^\W\d]+\b)?")
 
 MOST_BUTTONS = 5
@@ -101,11 +103,24 @@ async def _log(reader: PracticeReader, asked: Invocation) -> Reply | Write:
         lines = parse_logs(asked.arguments, today_of(principal, asked.now), names)
     except LogLineError as error:
         return Reply(explain_log(language, error, names), offers=_in_units(asked, error, names))
-    if (question := _ask_near(asked, lines, names)) is not None:
+    if (question := _ask_several(asked, lines, names) or _ask_near(asked, lines, names)) is not None:
         return question
     logs = [LocalEffect(writer.log, line.skill, line.minutes, line.day, line.notes) for line in lines]
     asks_zone = not skills and principal.timezone == UNSAID_ZONE  # with the very first entry: days are counted in it
     return change_practice(asked, *logs, more=say(language, "zone.ask") if asks_zone else "")
+
+
+def _ask_several(asked: Invocation, lines: Sequence[LogLine], names: Sequence[str]) -> Reply | None:
+    """Ask if a line whose notes have a time of their own is two entries; None if it cannot be."""
+    pieces = [piece for piece in _BETWEEN.split(asked.arguments) if piece.strip()]
+    if len(lines) > 1 or len(pieces) < 2 or find_duration(lines[0].notes) is None:
+        return None
+    with suppress(LogLineError):
+        several = parse_logs("; ".join(pieces), today_of(asked.principal, asked.now), names)
+        offers = tuple(filter(None, (_log_offer(asked, several, names), _log_offer(asked, lines, names))))
+        if len(several) > 1 and offers:
+            return Reply(say(language_of(asked.principal.locale), "offer.which"), offers=offers)
+    return None
 
 
 def _ask_near(asked: Invocation, lines: Sequence[LogLine], names: Sequence[str]) -> Reply | None:
@@ -240,17 +255,21 @@ async def _goal(reader: PracticeReader, asked: Invocation) -> Reply | Write:
     named = take_skill(wanted, skills)
     if named is not None and named[1]:
         wish = read_skill_wish(f"{named[0].name} week {named[1]}", (named[0],))
-        if wish.edit is None:
+        if wish.edit is None or (named[1].casefold() not in GOAL_OFF and _other_words(named[1])):
             return Reply(say(language, "goal.how"))
         weekly = LocalEffect(writer.edit_skill, named[0].id, wish.edit)
         return change_practice(asked, weekly)
     minutes = 0 if wanted.casefold() in GOAL_OFF else spelled_hours(wanted[:64])
     if minutes is None:
         return Reply(say(language, "goal.how"))
-    other = " ".join(word for word in _GOAL_TIME.sub("", wanted).split() if word.casefold() not in GOAL_WORDS)
-    if minutes and other:
+    if minutes and (other := _other_words(wanted)):
         return _unknown(asked, other, skills)
     return change_practice(asked, LocalEffect(writer.set_weekly_goal, minutes))
+
+
+def _other_words(wanted: str) -> str:
+    """Return what a weekly goal says beside its time: "this month"."""
+    return " ".join(word for word in _GOAL_TIME.sub("", wanted).split() if word.casefold() not in GOAL_WORDS)
 
 
 async def _plan(_: Invocation) -> Reply:

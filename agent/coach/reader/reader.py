@@ -7,7 +7,7 @@ change something is an offer, and each button is one complete command.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from agent.catalogue import DEFAULT, escape, language_of
+from agent.catalogue import escape, language_of
 from agent.coach.chart import weeks_in
 from agent.coach.plan_answer import plan_block
 from agent.coach.plan_conditions import conditions_text, read_conditions
@@ -142,10 +142,11 @@ def _answer(work: Work, text: str, *, is_first: bool) -> ReaderAnswer:
 def _conditions(asked: ReadMessage) -> ReaderAnswer | None:
     """Offer a plan that keeps the conditions of the message; None if it has none."""
     said = read_conditions(asked.text).conditions
-    if not (words := conditions_text(DEFAULT, said)):
+    if not (words := conditions_text(asked.language, said)):
         return None
-    made = _one(asked, "offer.plan_so", f"/plan new {words}")
-    return ReaderAnswer(asked.say("offer.conditions", conditions=conditions_text(asked.language, said)), made.offers)
+    question, rest = asked.say("offer.conditions", conditions=words), requests.unread_wish(asked.text, asked.skills)
+    unread = f" {asked.say('plan.unread', rest=_quote(rest))}" if rest else ""
+    return ReaderAnswer(f"{question}{unread}", _one(asked, "offer.plan_so", f"/plan new {words}").offers)
 
 
 # ---------------------------------------------------------------- practice
@@ -222,6 +223,7 @@ def _fallback(asked: ReadMessage) -> ReaderAnswer:
         ("offer.skills", "/skills"),
     )
     why = "problem.negative" if is_negative(asked.text) else "offline.unknown"
+    why = "offline.file" if asked.work.has_files else why
     return ReaderAnswer(asked.say(why), tuple(SuggestedReply(asked.say(key), command) for key, command in commands))
 
 
@@ -250,6 +252,9 @@ def _one(asked: ReadMessage, key: str, command: str, **values: object) -> Reader
 
 def _stats(asked: ReadMessage) -> ReaderAnswer:
     work, named = asked.work, requests.named_skill(asked.text, asked.skills)
+    if months := requests.named_months(asked.text):
+        commands = [" ".join(filter(None, ("/stats", named, month))) for month in months]
+        return _ask(asked, [SuggestedReply(command, command) for command in commands[:MOST_CHOICES]])
     journey = work.read(JourneyReport, "get_journey_stats", asked.language)
     about = next((each for each in journey.skills if each.skill.name == named), None)
     if about is not None:
@@ -328,7 +333,7 @@ def _edit(asked: ReadMessage) -> ReaderAnswer:
     offers = requests.edit_offers(asked.language, asked.text, rows, asked.skills, asked.work.today)
     if not offers and len(to_tokens(asked.text)) > requests.FEW_WORDS:
         return _fallback(asked)
-    return _offer_each(asked, offers, "entries.how_edit" if rows else "problem.nothing_to_undo")
+    return _offer_each(asked, offers, "entries.how_edit" if rows else "problem.nothing_logged")
 
 
 def _start_timer(asked: ReadMessage) -> ReaderAnswer:

@@ -19,7 +19,7 @@ from agent.coach.texts import detect, say, say_date
 from agent.coach.vocabulary.amounts import Amount, find_amounts, read_number
 from agent.coach.vocabulary.days import DAY, find_days
 from agent.coach.vocabulary.mentions import find_mentions
-from agent.coach.vocabulary.words import Phrases, Token, fold, languages, phrases, to_tokens
+from agent.coach.vocabulary.words import Phrases, Token, fold, group_of, languages, phrases, to_tokens
 from agent.transcript import SuggestedReply
 
 NAMES = (
@@ -103,6 +103,21 @@ def wants_plan(text: str) -> bool:
     if any(phrases("not_done").at(tokens, at) for at in others):
         return False
     return len(others) <= span[1] - span[0] + (1 if span[1] - span[0] == 1 else 2)
+
+
+def unread_wish(text: str, skills: Sequence[str]) -> str:
+    """Return what a wish for a plan says beside its conditions and skills, as it was written."""
+    tokens = to_tokens(text := NEXT_WEEK.sub(" ", text))
+    used = {at for each in find_mentions(tokens, skills) for at in range(each.first, each.end)}
+    used |= read_conditions(text).used | set(range(*phrases("new_plan").find(tokens) or (0, 0)))
+    return unread_words(text, tokens, used, ("fillers", "and", "polite", "on", "i_have", "periods"))
+
+
+def named_months(text: str) -> list[str]:
+    """Return the months that a message names, as it writes them; a short one may be another word: "may"."""
+    tokens = to_tokens(text)
+    found = [token for at, token in enumerate(tokens) if len(token.text) > 3 and group_of("months").at(tokens, at)]
+    return [text[token.start : token.end] for token in found]
 
 
 def named_skill(text: str, skills: Sequence[str]) -> str | None:

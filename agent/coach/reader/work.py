@@ -55,6 +55,7 @@ class Work:
         start = _first_open(items)
         said = [item for item in items[start:] if isinstance(item, UserItem) and item.own]
         self.messages = tuple(_own_words(item.text) for item in said)
+        self.has_files = any(" attached" in item.data for item in said)
         self.has_pictures = any(item.pictures for item in said)
         self.is_first = not any(_ends(item) for item in items[:start])
         self.now = datetime.max.replace(tzinfo=UTC) if context is None else context.now

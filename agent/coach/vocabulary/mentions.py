@@ -54,4 +54,5 @@ def _likeness(word: str, meant: frozenset[str], name: str) -> float:
         return 100.0
     if min(len(word), len(name)) < 4:
         return 0.0
-    return fuzz.ratio(word, name) if word[0] == name[0] or len(word) > 5 else 0.0
+    names = (each for each in {name, *alike(name)} if word[0] == each[0] or len(word) > 5)
+    return max((fuzz.ratio(word, each) for each in names), default=0.0)

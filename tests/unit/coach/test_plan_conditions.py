@@ -7,8 +7,9 @@ import pytest
 from agent.coach.plan_conditions import NO_CONDITIONS, PlanConditions, conditions_text, read_conditions
 from agent.coach.plan_data import PlanWish, prefetch, read_wish
 from agent.coach.practice import WeeklyPlan
-from agent.coach.reader.requests import wants_plan
+from agent.coach.reader.requests import unread_wish, wants_plan
 from agent.coach.rule_plan import plan_sessions, plan_text
+from agent.coach.texts import detect
 from agent.ports import LocalEffect
 from gateway.coach import writer
 from tests.fakes.practice_reader import ANA, NOW, TODAY, FakePractice, connected_practice
@@ -33,6 +34,9 @@ from tests.fakes.practice_reader import ANA, NOW, TODAY, FakePractice, connected
         ("everything on Monday", (), None),
         ("not on Sunday and only 30 minutes on Wednesday", (6,), None),
         ("solo 30 minutos el miércoles", (), None),
+        ("only on weekends, at least 3 hours a day", (0, 1, 2, 3, 4), None),
+        ("3 days, not the weekend, 2 hours each", (5, 6), None),
+        ("al menos 3 horas al día", (), None),
     ],
 )
 def test_conditions_are_read(text: str, off: tuple[int, ...], most: int | None) -> None:
@@ -76,9 +80,26 @@ def test_a_further_condition_forgets_none_of_the_earlier(text: str, after: PlanC
     assert after == read_conditions(text).over(PlanConditions((2,), 30))
 
 
-def test_the_offline_coach_offers_to_plan_by_a_condition_and_its_button_says_the_same() -> None:
+@pytest.mark.parametrize("language", ["en", "es"])
+def test_the_offline_coach_offers_to_plan_by_a_condition_and_its_button_says_the_same(language: str) -> None:
     conditions = PlanConditions((0, 4), 30)
-    assert conditions == read_conditions(f"/plan new {conditions_text('en', conditions)}").conditions
+    words = f"new {conditions_text(language, conditions)}"
+    assert conditions == read_conditions(f"/plan {words}").conditions
+    assert "" == unread_wish(read_wish(f"/plan {words}", ()).rest, ())
+    assert language == detect(words)
+
+
+@pytest.mark.parametrize(
+    ("text", "unread"),
+    [
+        ("/plan next week 3 days, not the weekend, 2 hours each", "3 days … 2 hours each"),
+        ("/plan next not on Wednesday, 30 minutes a day please", ""),
+        ("/plan new guitar", ""),
+        ("make me a plan for next week", ""),
+    ],
+)
+def test_what_a_plan_cannot_keep_is_known(text: str, unread: str) -> None:
+    assert unread == unread_wish(read_wish(text, ()).rest, ("guitar",))
 
 
 def a_regular() -> FakePractice:

@@ -202,6 +202,26 @@ async def test_what_is_not_understood_gets_one_sentence_and_four_buttons(ana: Co
     assert "A time cannot be negative" in await ana.say("-5m guitar")
 
 
+@pytest.mark.parametrize(
+    ("text", "unread"),
+    [
+        ("only on weekends, at least 3 hours a day", "at least 3 hours a day"),
+        ("no más de 20 minutos los lunes y nada los miércoles", "20 minutos"),
+    ],
+)
+async def test_a_condition_that_no_plan_keeps_is_said(ana: Conversation, text: str, unread: str) -> None:
+    answer = await ana.say(text)
+    assert unread in answer.partition("?")[2]
+    assert unread not in ana.suggested[0].words
+
+
+async def test_a_month_is_answered_by_its_command(practised: Conversation) -> None:
+    assert "/stats octubre" in await practised.say("cuánto practiqué en octubre")
+    assert ["/stats octubre"] == [reply.words for reply in practised.suggested]
+    await practised.say("compare october and november")
+    assert ["/stats october", "/stats november"] == [reply.words for reply in practised.suggested]
+
+
 async def test_of_several_messages_only_the_last_has_an_offer(ana: Conversation) -> None:
     answer = await ana.say("45m gitar", later={"get_user_skills": "30m piano"})
     assert "please send “45m gitar” once more" in answer

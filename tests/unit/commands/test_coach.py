@@ -52,6 +52,19 @@ class TestLog:
         assert "Logged **45 min** 🎸 guitar (yesterday)" in said and "Logged **20 min** 🎹 piano." in said
         assert "(slow; scales)" in await answer(practice, "/log 30m guitar slow; scales")
 
+    async def test_a_time_in_the_notes_may_be_a_second_entry(self, practice: ConnectedPractice):
+        assert "Which one do you mean?" == await answer(practice, "/log 1h guitar, 30m chess")
+        assert "(30m warm up)" in await answer(practice, "/log 1h guitar 30m warm up")
+
+    async def test_a_misspelled_name_of_another_language_is_asked_about(self, practice: ConnectedPractice):
+        practice.change(LocalEffect(writer.log, "guitar", 20, TODAY))
+        assert "guiatrra" in (said := await answer(practice, "/log 30 min guiatrra")) and "Logged" not in said
+
+    async def test_a_goal_of_a_month_is_not_a_weekly_one(self, practice: ConnectedPractice):
+        practice.change(LocalEffect(writer.log, "guitar", 20, TODAY))
+        assert "Tell me the time per week" in await answer(practice, "/goal guitar 20h this month")
+        assert "20 h" in await answer(practice, "/goal guitar 20h per week")
+
     async def test_another_day_is_named(self, practice: ConnectedPractice):
         assert "(yesterday)" in await answer(practice, "/log yesterday 20 min guitar")
         assert "on Friday" in await answer(practice, "/log 2026-02-27 20 min guitar")
