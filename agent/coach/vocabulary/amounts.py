@@ -78,7 +78,7 @@ def read_number(tokens: Sequence[Token], at: int) -> tuple[Fraction, int] | None
     if not tokens[at].is_number:
         return _read_spelled(tokens, at)
     whole, _, part = said.replace(",", ".").partition(".")
-    if len(whole) > 7 or len(part) > 2 or not (part or "0").isdecimal():
+    if not whole.isdecimal() or len(whole) > 7 or len(part) > 2 or not (part or "0").isdecimal():
         return None  # "1,040", "16.11.2026"
     value = int(whole) + (Fraction(int(part), 10 ** len(part)) if part else Fraction(0))
     fraction = _fraction(tokens, at + 1)

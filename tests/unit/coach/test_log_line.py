@@ -4,7 +4,7 @@ from contextlib import suppress
 from datetime import date, timedelta
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from agent.coach.durations import spell_minutes
@@ -160,6 +160,7 @@ class TestLines:
         assert (problem, detail) == (error.value.problem, error.value.detail)
 
     @given(st.text(max_size=200))
+    @example("²A¹")
     def test_any_text_is_a_line_or_a_reason(self, text):
         try:
             line = parse_log(text, TODAY, SKILLS)
