@@ -94,7 +94,7 @@ def show(config_path: Path | None) -> None:
         click.echo(line)
 
 
-@command.command("set")
+@command.command("set", context_settings={"ignore_unknown_options": True})
 @click.argument("pairs", metavar="KEY VALUE [KEY VALUE]...", nargs=-1, required=True)
 @config_option
 def set_(pairs: tuple[str, ...], config_path: Path | None) -> None:

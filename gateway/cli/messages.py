@@ -30,7 +30,7 @@ IN_COLUMNS: Columns = {
 }
 
 OUT_COLUMNS: Columns = {
-    "id": lambda row: str(row["id"]),
+    "number": lambda row: str(row["id"]),
     "at (utc)": lambda row: minute(row["created_at"]),
     "account": "account",
     "chat": "chat",
@@ -127,7 +127,8 @@ def outbox() -> None:
     "--state",
     "states",
     multiple=True,
-    help="Only this state: ready, sending, sent, unknown, dead or discarded. Repeatable.",
+    help="Only this state: ready, sending, sent, unknown, dead or discarded. Repeatable. The table shows `parked` for "
+    "one that is ready, but waits until its chat takes messages.",
 )
 @click.option("--all", "every", is_flag=True, help="Include delivered and discarded messages.")
 @limit_option

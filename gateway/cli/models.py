@@ -27,14 +27,16 @@ def list_(as_json: bool, config_path: Path | None) -> None:
 
 
 @command.command("try")
-@click.argument("name")
+@click.argument("name", required=False)
 @config_option
-def attempt(name: str, config_path: Path | None) -> None:
-    """Ask the model NAME (such as openai:gpt-5) a short question now. If it answers, the gateway asks it again.
+def attempt(name: str | None, config_path: Path | None) -> None:
+    """Ask the model NAME (such as openai:gpt-5; default: the one in force) a short question now.
+
+    If it answers, the gateway asks it again.
 
     Exit status 1: it does not answer. `tenk doctor` tries the models of a configuration that is not in force yet.
     """
-    tried = post(config_path, "models", "try", model=name)
+    tried = post(config_path, "models", "try", model=name or get(config_path, "status").get("model"))
     if not tried["works"]:
         raise GatewayError(f"{printable(tried['words'])}\n{printable(tried['to_do'])}")
     click.echo(printable(tried["words"]))

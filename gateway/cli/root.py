@@ -112,7 +112,8 @@ def _find_docs() -> Path:
     cls=LazyGroup,
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="A bot's settings are in config/ and its data in var/ of the current directory; run every command there, or "
-    f"name others with --config after the command, and the variable TENK_HOME.\n\n\b\nDocumentation: {_find_docs()}",
+    f"name others with --config after the command, and the variable TENK_HOME.\n\n\b\nDocumentation: {_find_docs()}\n"
+    "To update TenK: the section Update of its install.md.",
 )
 @click.version_option(package_name="tenk-gateway", prog_name="tenk")
 @click.option("--tenant", metavar="NAME", help="Show and change only this tenant. Default: all tenants.")

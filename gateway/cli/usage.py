@@ -54,7 +54,8 @@ def command(
 ) -> None:
     """Show calls, tokens and known cost by UTC day, person and model, and a chart of the last 14 days.
 
-    Answers without a model are no calls.
+    Answers without a model are no calls. THROWN AWAY counts calls whose answer was not used, such as a second try's;
+    ESTIMATED counts calls of which the provider did not say the tokens. Both are in the sums.
     """
     if routes or light:
         click.echo("\n".join(load("gateway.cli.routes:report")(days, light, config_path)))
@@ -63,6 +64,8 @@ def command(
         sums = _fill_in(get(config_path, "usage", "by", days=days, by=by)["rows"])
         columns: Columns = {**({"id": lambda row: short(row["group"])} if by == "person" else {}), by: _group, **SUMS}
         print_rows(sums, columns, "No model calls yet.", as_json=as_json)
+        if sums and not as_json:
+            click.echo(total_text(sums))
         return
     rows = usage_rows(config_path, days)
     print_rows(rows, COLUMNS, "No model calls yet.", as_json=as_json)
@@ -98,6 +101,11 @@ def cost_text(rows: Rows) -> str:
     if not known:
         return "cost unknown" if unpriced else "$0"
     return f"${sum(known) / 1_000_000:.6f}" + (f" and {calls_text(unpriced)} of unknown cost" if unpriced else "")
+
+
+def total_text(rows: Rows) -> str:
+    """Return the calls and the known cost of all rows."""
+    return f"Together: {calls_text(sum(row['calls'] for row in rows))}, {cost_text(rows)}."
 
 
 def calls_text(count: int) -> str:

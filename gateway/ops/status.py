@@ -94,7 +94,7 @@ class Trouble:
     why: str  # the cause, as far as known
     at_once: bool = False  # True if it does not end by itself
     level: int = 0  # grows as the problem grows; 0: nothing counts it, and it may end by itself
-    counts: Mapping[str, int] = field(default_factory=dict)  # affected things by kind, if counted
+    counts: Mapping[str, int] = field(default_factory=dict)  # letters by state
     tenant: str = DEFAULT_TENANT  # the tenant whose owners are told
     text: str = ""  # the text that tells owners; "": that of the kind
 
@@ -108,7 +108,7 @@ class Trouble:
     def words(self) -> str:
         """Return the description for an operator."""
         counted = ", ".join(f"{count} {what}" for what, count in self.counts.items() if count)
-        return f"{counted}; the newest: {self.why}" if counted else self.why
+        return f"{counted}; the newest: {self.why}; see `tenk outbox list`" if counted else self.why
 
 
 FEW = 3

@@ -26,7 +26,7 @@ from agent.ports import ChatModel, ModelFailure, Principal
 from agent.prices import TokenPrices
 from agent.transcript import EndReason
 from channels.messages import DEFAULT_TENANT
-from gateway.commands.usage import in_digits, usd_text
+from gateway.commands.usage import MICROUSD_PER_CENT, in_digits, usd_text
 from gateway.delivery.lane_worker import ChannelDirectory
 from gateway.delivery.owner_notices import OwnerNotices
 from gateway.safety.redaction import escape_controls
@@ -377,7 +377,9 @@ def words_of(use: CapUse, locale: str | None = None) -> str:
     """Return the use beside each limit: "0.85 / 1.00 USD, 12,000 / 50,000 tokens"."""
     limits = []
     if use.cap.most_microusd is not None:
-        limits.append(f"{usd_text(use.used.microusd)} / {usd_text(use.cap.most_microusd)} USD")
+        cap = use.cap.most_microusd
+        most = usd_text(cap) if cap % MICROUSD_PER_CENT == 0 else f"{cap / 1_000_000:.6f}".rstrip("0")
+        limits.append(f"{usd_text(use.used.microusd)} / {most} USD")
     if use.cap.most_tokens is not None:
         limits.append(f"{use.used.tokens:,} / {use.cap.most_tokens:,} tokens")
     return ", ".join(in_digits(limit, locale) for limit in limits)

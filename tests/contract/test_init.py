@@ -188,6 +188,8 @@ async def test_a_key_is_set_by_its_name(here: Path) -> None:
         assert line in shown
     wrong = await tenk("config", "set", "sessions.max_turn", "7")
     assert 'did you mean "max_turns"?' in str(wrong.exception)
+    below = await tenk("config", "set", "budgets.user_usd", "-1")
+    assert "0.000001 or more" in str(below.exception)
     environment = await tenk("config", "set", "model.name", "offline", TENK_MODEL="offline")
     assert "environment variable TENK_MODEL overrides model.name" in environment.output
 

@@ -7,7 +7,7 @@ from typing import Any
 from agent.prices import TokenPrice, TokenPrices
 from agent.transcript import EndReason, ModelResponded, ToolCall, ToolReturned, TurnEnded, TurnStarted, Usage, UserItem
 from gateway.cli.routes import route_lines
-from gateway.cli.usage import BAR_CHARS, CHART_DAYS, chart, cost_text
+from gateway.cli.usage import BAR_CHARS, CHART_DAYS, chart, cost_text, total_text
 from gateway.operators.usage import sums_by_weight
 from gateway.store.usage import RecordedTurn
 
@@ -22,6 +22,9 @@ def test_unknown_is_said_and_is_not_nothing():
     assert "$0.000007 and 2 calls of unknown cost" == cost_text([row("d", 1, 7, 2)])
     assert "cost unknown" == cost_text([row("d", 1, None, 1)])
     assert "$0" == cost_text([])
+    assert "Together: 3 calls, $0.000007." == total_text(
+        [{"calls": 2, **row("d", 1, 3)}, {"calls": 1, **row("d", 1, 4)}]
+    )
 
 
 def test_a_chart_has_a_line_a_day_and_its_longest_bar_is_the_busiest_day():

@@ -17,10 +17,10 @@ from agent.ports import ModelFacts, ModelFailure, ModelRequest, OnModelEvent, Pr
 from agent.prices import TokenPrice, TokenPrices
 from agent.transcript import EndReason, ModelResponded, Usage
 from channels.messages import Address
-from gateway.sessions.budgets import Budgets, Spender, caps_of, note_spender
+from gateway.sessions.budgets import Budgets, Spender, caps_of, note_spender, words_of
 from gateway.sessions.config import BudgetsConfig
 from gateway.store import budgets as rows
-from gateway.store.budgets import Cap
+from gateway.store.budgets import Cap, CapUse
 from gateway.store.journal import TurnRow
 from tests.fakes.spine import NOON, QuickStore, Spine, quick_store
 
@@ -128,6 +128,11 @@ def test_a_persons_day_is_their_own_and_all_others_are_utcs(zone: str, own_day: 
         Cap("t", "channel", "sim:main", "2026-03-04", None, 7, NOON + timedelta(hours=12)),
         Cap("", "day", "", "2026-03-04", 1_000_000, None, NOON + timedelta(hours=12)),
     ] == caps
+
+
+def test_a_cap_is_shown_as_it_was_set() -> None:
+    cap = Cap("t", "day", "", "2026-03-04", 15_000, None, NOON)
+    assert "0.01 / 0.015 USD" == words_of(CapUse(cap, Spending(0, 12_000)))
 
 
 async def test_without_a_cap_nothing_is_on_a_calls_way(spine: Spine) -> None:
