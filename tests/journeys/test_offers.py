@@ -104,6 +104,10 @@ async def test_an_offer_that_a_newer_one_overtakes_loses_its_buttons(tmp_path: P
         assert [] == await minutes(here)
         await press(here, "Shall I log 20", "Log 20 min piano (new skill), today")
         await here.told(1, "Logged 20 min")
+        assert await offered(here, "10m cello", "Shall I log 10 min cello")
+        here.sim.say(1, "no")
+        await here.told(1, "I changed nothing")
+        await here.until(lambda: not here.sim.answers(1)[-2].buttons, "the refused offer without buttons")
         assert [20] == await minutes(here)
 
 
