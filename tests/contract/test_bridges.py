@@ -26,6 +26,7 @@ class BridgeRig:
 
     product: str
     asks: bool = True  # tools ask for approval
+    keeps_questions: bool = True  # they outlive a kill
     shows_calls: bool = True  # calls are steps of the turn
     steers: bool = True  # messages join a run after a step
     serve: Callable[[], AbstractAsyncContextManager[str]] | None = (
@@ -40,7 +41,7 @@ class BridgeRig:
 RIGS = {
     "a2a": BridgeRig("a2a:", asks=False, shows_calls=False, steers=False, serve=a2a_shop.shop),
     "http": BridgeRig("http:", asks=False, shows_calls=False, steers=False, serve=http_shop.shop),
-    "langgraph": BridgeRig("langgraph:tests.fakes.shops.langgraph_shop:keeping"),
+    "langgraph": BridgeRig("langgraph:tests.fakes.shops.langgraph_shop:keeping", keeps_questions=False),
     "langgraph without checkpointer": BridgeRig("langgraph:tests.fakes.shops.langgraph_shop:shop", asks=False),
     "openai-agents": BridgeRig("openai-agents:tests.fakes.shops.openai_agents_shop:shop"),
     "pydantic-ai": BridgeRig("pydantic-ai:tests.fakes.shops.pydantic_ai_shop:shop"),
@@ -201,19 +202,38 @@ async def test_a_run_that_hangs_ends_at_the_deadline_and_one_that_breaks_says_so
         await ada.answer("You said: hello")
 
 
+@asynccontextmanager
+async def open_world(rig: BridgeRig, directory: Path) -> AsyncIterator[tuple[PantryWorld, TelegramSimulator]]:
+    (directory / "gateway.toml").write_text(f"{rig.config}[access]\ndirect = 'open'\ndanger_allow_everyone = true\n")
+    (directory / "home").mkdir(mode=0o700)
+    ours = {"PYTHONPATH": str(ROOT), "TENK_HOME": str(directory / "home"), "TENK_HTTP": "127.0.0.1:0"}
+    async with TelegramSimulator.with_bot() as telegram, ModelServer() as model:
+        yield PantryWorld(directory, [telegram], model, os.environ | ours | telegram.environment()), telegram
+
+
+@pytest.mark.gate
+async def test_an_approval_after_a_kill_runs_the_tool(rig: BridgeRig, tmp_path: Path) -> None:
+    if not rig.asks or not rig.keeps_questions:
+        pytest.skip("this bridge cannot ask, or its checkpointer forgets")
+    async with open_world(rig, tmp_path) as (world, telegram):
+        chat = telegram.direct(PERSON)
+        async with world.life(killed=True) as running:
+            telegram.say(chat, "order tea")
+            await running.until(lambda: any(shown.buttons for shown in telegram.answers(chat)), "the question")
+        async with world.life() as running:
+            question = next(shown for shown in telegram.answers(chat) if shown.buttons)
+            telegram.press(chat, question.message_id, dict(question.buttons)["Allow once"])
+            await running.answered(telegram, "The shop says: tea is ordered")
+
+
 @pytest.mark.gate
 async def test_a_kill_while_a_tool_runs_loses_nothing_and_says_nothing_twice(
     rig: BridgeRig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "gateway.toml").write_text(f"{rig.config}[access]\ndirect = 'open'\ndanger_allow_everyone = true\n")
-    (tmp_path / "home").mkdir(mode=0o700)
     (slow := tmp_path / "slow").touch()
     counts = tmp_path / "counts"
     monkeypatch.setenv("SHOP_COUNTS", str(counts))
-    ours = {"PYTHONPATH": str(ROOT), "TENK_HOME": str(tmp_path / "home"), "TENK_HTTP": "127.0.0.1:0"}
-    async with TelegramSimulator.with_bot() as telegram, ModelServer() as model:
-        environ = os.environ | ours | telegram.environment()
-        world = PantryWorld(tmp_path, [telegram], model, environ)
+    async with open_world(rig, tmp_path) as (world, telegram):
         chat = telegram.direct(PERSON)
         async with world.life(killed=True) as running:
             telegram.say(chat, "stock of tea")
