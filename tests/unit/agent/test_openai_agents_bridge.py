@@ -239,3 +239,10 @@ def test_nothing_is_traced() -> None:
 def test_what_is_no_agent_is_refused() -> None:
     with pytest.raises(UnusableAgent, match="no agent of the OpenAI Agents SDK but a Principal"):
         connect(NAME, f"{__name__}:ANA")
+
+
+shop: Agent[Principal] = Agent("Shop")
+
+
+def test_an_agent_has_its_own_name() -> None:
+    assert "Shop" == connect(NAME, f"{__name__}:shop").title
