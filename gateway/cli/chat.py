@@ -45,7 +45,8 @@ RECONNECT_S = 0.5  # between two attempts to reconnect
 
 GREETING = (
     "Write a message and press Return. /help lists commands; Ctrl-D ends. "
-    "You can write while an answer is growing: the bot takes your message into account."
+    "You can write while an answer is growing: the bot takes your message into account. "
+    "What the bot sent after your last message is shown once more."
 )
 
 

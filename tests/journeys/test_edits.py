@@ -50,6 +50,22 @@ async def test_an_edit_of_what_was_answered_is_read_and_not_answered(tmp_path: P
         assert ["answered", "context"] == [row["outcome"] for row in outcomes]
 
 
+@pytest.mark.parametrize("kind", [DiscordStreet, SlackStreet])
+async def test_an_edit_of_what_was_answered_is_answered_where_only_a_person_edits(
+    tmp_path: Path, kind: Callable[[], PlatformStreet]
+) -> None:
+    async with street(kind, tmp_path, people=1) as here:
+        assert isinstance(here, PlatformStreet)
+        chat = here.side.direct(1)
+        await here.let_in(1)
+        here.here.model.answers(Reply("About cats."), Reply("About dogs."))
+        asked = here.side.say(chat, "tell me about cats")
+        await here.reads(1, "About cats.")
+        await here.here.settled()
+        here.side.edit(chat, asked, "tell me about dogs")
+        await here.reads(1, "About dogs.")
+
+
 @pytest.mark.gate
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize("kind", [DiscordStreet, SlackStreet])

@@ -393,7 +393,7 @@ function openMenu(prefix) {
   }));
   menu.hidden = fitting.length === 0;
   slash.setAttribute("aria-expanded", String(!menu.hidden));
-  if (!menu.hidden) choose(0);
+  if (!menu.hidden) choose(Math.max(0, fitting.findIndex(([name]) => name === prefix)));
 }
 
 function closeMenu() {
