@@ -265,7 +265,9 @@ class Router:
             await self._settle(row.tenant, row.id, Outcome.CONTEXT, "edited after it was answered")
 
     async def _answers_edits(self, row: InboxRow) -> bool:
-        return (await self._channels.when_loaded(row.event.address)).limits.answers_edits
+        if not (await self._channels.when_loaded(row.event.address)).limits.answers_edits:
+            return False
+        return await self._store.of(row.tenant).read(partial(earlier.is_changed, row=row), lasting=True)
 
     async def _replace(self, session: Session, edit: InboxRow, original_id: int) -> None:
         """Let what waits read as its sender wants it now; what it is, a message or a command, is decided anew."""

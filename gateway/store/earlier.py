@@ -72,6 +72,16 @@ def original_of(connection: sa.Connection, row: InboxRow) -> Original | None:
     return None if found is None else Original(*found)
 
 
+def is_changed(connection: sa.Connection, row: InboxRow) -> bool:
+    """Return True if an edit has other words than its message has since its last edit, or they are not kept."""
+    query = sa.select(inbox.c.payload).where(*_its_rows(row)).order_by(inbox.c.id.desc()).limit(1)
+    try:
+        said = INBOUND_EVENT.validate_json(connection.execute(query).scalar() or "")
+    except ValidationError:
+        return True
+    return not (isinstance(said, InboundMessage) and getattr(row.event, "text", "") == said.text)
+
+
 def session_of(connection: sa.Connection, event: InboundMessage) -> str | None:
     """Return the session of the message that this edit is about; None: it was never admitted to one."""
     address = event.address

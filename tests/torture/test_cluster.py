@@ -236,7 +236,7 @@ async def test_machines_whose_clocks_differ_go_by_one(tmp_path: Path, server: Po
         owner = owners(world)
         chat = next(one for one in range(1, 99) if owner(f"telegram:main:direct:{one}") is world.machines[1])
         said, *_ = [await answered(world, chat) for _ in range(3)]
-        world.platform.sim.edit(chat, int(said.message_id), "m1 edited")
+        world.platform.sim.edit(chat, int(said.message_id), f"m{said.number} please")
         edits = "SELECT outcome FROM inbox WHERE kind = 'message' AND event_id LIKE 'edit:%' AND outcome IS NOT NULL"
         await world.until(lambda: bool(world.looker.rows(edits)), 30.0, "the edit's outcome")
         assert [("context",)] == world.looker.rows(edits)
