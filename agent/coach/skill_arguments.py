@@ -35,8 +35,12 @@ class SkillWish:
 
 
 def read_skill_wish(text: str, skills: Sequence[Skill]) -> SkillWish:
-    """Parse `NAME archive|restore|rename NEW|merge OTHER|colour C|emoji E|goal 500h|week 5h`."""
-    found = take_skill(clean(text[:MAX_CHARS]), skills)
+    """Parse `NAME archive|restore|rename NEW|merge OTHER|colour C|emoji E|goal 500h|week 5h`, also with NAME second."""
+    text = clean(text[:MAX_CHARS])
+    first, _, behind = text.partition(" ")
+    found = take_skill(text, skills)
+    if found is None and first.casefold() in _BY_WORD and (named := take_skill(behind, skills)) is not None:
+        found = named[0], f"{first} {named[1]}".strip()
     if found is None:
         return SkillWish(None)
     skill, rest = found

@@ -121,6 +121,7 @@ class TestSkill:
         [
             ("piano archive", "is archived and no longer counts"),
             ("piano rename grand piano", "“Piano” is called **grand piano** now."),
+            ("rename piano to grand piano", "“Piano” is called **grand piano** now."),
             ("piano colour blue", "is blue now"),
             ("piano colour #ABCDEF", "is #abcdef now"),
             ("piano goal 500h", "The goal of 🎹 **Piano** is 500 h now."),
