@@ -10,6 +10,7 @@ from typing import Any
 
 from langchain_core.messages import AIMessage, AIMessageChunk, AnyMessage, BaseMessage, HumanMessage, ToolMessage
 from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Command, Interrupt
 
@@ -53,7 +54,7 @@ class LangGraphAgent:
         config = _config_of(exchange)
         state = await self._graph.aget_state(config) if self.keeps_state else None
         held: list[AnyMessage] = [] if state is None else state.values.get("messages", [])
-        new = _new_messages(exchange, held)
+        new = _new_messages(exchange, await self._saved(config) if self.keeps_state else [])
         given: object = {"messages": new} if new else None
         if state is not None and not new:
             if state.interrupts:
@@ -74,6 +75,16 @@ class LangGraphAgent:
         seen = {message.id for message in (*held, *new)}
         async for event in self._stream(given, config, seen):
             yield event
+
+    async def _saved(self, config: RunnableConfig) -> list[AnyMessage]:
+        """Return the messages of the thread's checkpoint, without what its last step had left to apply.
+
+        New messages begin another step, and LangGraph then drops what was left.
+        """
+        saver = self._graph.checkpointer
+        saved = await saver.aget_tuple(config) if isinstance(saver, BaseCheckpointSaver) else None
+        found: list[AnyMessage] = [] if saved is None else saved.checkpoint["channel_values"].get("messages", [])
+        return found
 
     async def _stream(
         self, given: object, config: RunnableConfig, seen: set[str | None]

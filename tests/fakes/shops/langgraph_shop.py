@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessageChunk, BaseMessage, HumanMessage, ToolMessage
+from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage, ToolMessage
 from langchain_core.outputs import ChatGenerationChunk, ChatResult
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
@@ -30,6 +30,9 @@ class ShopModel(BaseChatModel):
     async def _astream(self, messages: list[BaseMessage], *_: Any, **__: Any) -> AsyncIterator[ChatGenerationChunk]:
         heard = [str(message.text) for message in messages if isinstance(message, HumanMessage)]
         last = messages[-1]
+        for before, call in zip(messages[1:], messages, strict=False):
+            if isinstance(call, AIMessage) and call.tool_calls and not isinstance(before, ToolMessage):
+                raise ValueError("a model refuses calls without results")
         said = decide(heard, str(last.text) if isinstance(last, ToolMessage) else None)
         if isinstance(said, Use):
             call = {"name": said.tool, "args": f'{{"item": "{said.item}"}}', "id": f"call_{len(messages)}", "index": 0}
