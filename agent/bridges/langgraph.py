@@ -54,7 +54,7 @@ class LangGraphAgent:
         config = _config_of(exchange)
         state = await self._graph.aget_state(config) if self.keeps_state else None
         held: list[AnyMessage] = [] if state is None else state.values.get("messages", [])
-        new = _new_messages(exchange, await self._saved(config) if self.keeps_state else [])
+        new = _new_messages(exchange, await self._read_checkpoint(config) if self.keeps_state else [])
         given: object = {"messages": new} if new else None
         if state is not None and not new:
             if state.interrupts:
@@ -76,7 +76,7 @@ class LangGraphAgent:
         async for event in self._stream(given, config, seen):
             yield event
 
-    async def _saved(self, config: RunnableConfig) -> list[AnyMessage]:
+    async def _read_checkpoint(self, config: RunnableConfig) -> list[AnyMessage]:
         """Return the messages of the thread's checkpoint, without what its last step had left to apply.
 
         New messages begin another step, and LangGraph then drops what was left.
