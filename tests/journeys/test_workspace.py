@@ -37,7 +37,7 @@ async def test_a_typo_in_the_readme_is_fixed_after_a_press(tmp_path: Path) -> No
         )
         ada = gateway.person("telegram")
         await ada.say("Read the README of my repo and fix the typo.")
-        asked = await ada.answer("Changing a file?")
+        asked = await ada.answer("Changing a file")
         assert "dayly" in asked.text
         assert "version" not in asked.text
         assert "Play them dayly." in readme.read_text()
@@ -81,7 +81,7 @@ async def test_a_command_runs_at_once_if_it_only_reads(tmp_path: Path) -> None:
         assert "Denied: 'curl example.org' is in the group 'networking'" in results(gateway)[-1]["error"]
         gateway.model.answers(*commands("cp README.md COPY.md"), "Copied.")
         await ada.say("Copy it, then.")
-        assert "cp README" in (await ada.answer("Running a command?")).text
+        assert "cp README" in (await ada.answer("Running a command")).text
         assert not (folder / "COPY.md").exists()
         await ada.press("Allow once")
         await ada.answer("Copied.")
@@ -118,7 +118,7 @@ async def test_a_machine_without_a_sandbox_asks_each_time_and_says_why(
         for number in (1, 2):
             gateway.model.answers(Reply(calls=(call,)), f"Done {number}.")
             await ada.say("Run it.")
-            asked = await ada.answer("Running a command?")
+            asked = await ada.answer("Running a command")
             assert why in asked.text
             assert ["Allow once", "Deny"] == [name for name, _ in asked.buttons]
             await ada.press("Allow once")
@@ -133,7 +133,7 @@ async def test_a_forgotten_persons_folder_is_deleted(tmp_path: Path) -> None:
         gateway.model.answers(Reply(calls=(write,)), "Written.")
         ada = gateway.person("telegram")
         await ada.say("Write it.")
-        await ada.answer("Writing a file?")
+        await ada.answer("Writing a file")
         await ada.press("Allow once")
         await ada.answer("Written.")
         (file,) = (tmp_path / "folders" / "default").glob("*/mine.txt")

@@ -105,12 +105,18 @@ def wants_plan(text: str) -> bool:
     return len(others) <= span[1] - span[0] + (1 if span[1] - span[0] == 1 else 2)
 
 
+_LIMITING = ("at_least", "at_most", "only", "negations", "not_then")
+
+
 def unread_wish(text: str, skills: Sequence[str]) -> str:
-    """Return what a wish for a plan says beside its conditions and skills, as it was written."""
+    """Return what a wish for a plan says beside its conditions and its subject, as it was written."""
     tokens = to_tokens(text := NEXT_WEEK.sub(" ", text))
     used = {at for each in find_mentions(tokens, skills) for at in range(each.first, each.end)}
     used |= read_conditions(text).used | set(range(*phrases("new_plan").find(tokens) or (0, 0)))
-    return unread_words(text, tokens, used, ("fillers", "and", "polite", "on", "i_have", "periods"))
+    rest = unread_words(text, tokens, used, ("fillers", "and", "polite", "on", "i_have", "periods"))
+    said = to_tokens(rest)
+    limits = any(token.is_number for token in said) or any(phrases(name).find(said) for name in _LIMITING)
+    return rest if limits else ""
 
 
 def named_months(text: str) -> list[str]:

@@ -86,6 +86,7 @@ def test_the_offline_coach_offers_to_plan_by_a_condition_and_its_button_says_the
     words = f"new {conditions_text(language, conditions)}"
     assert conditions == read_conditions(f"/plan {words}").conditions
     assert "" == unread_wish(read_wish(f"/plan {words}", ()).rest, ())
+    assert "" == unread_wish(read_wish(f"/plan violin {words}", ()).rest, ())
     assert language == detect(words)
 
 
