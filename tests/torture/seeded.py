@@ -157,7 +157,7 @@ BUGS = (
     ),
     Bug(
         18, "command without its outcome", "gateway/sessions/command_runner.py",
-        "            if not inbox.settle(connection, row.id, outcome, now):\n"
+        "            if not inbox.settle(connection, row.id, outcome, now, detail):\n"
         "                return None  # a commit whose answer was lost has stored it all\n",
         "",
         Case("commit_done/commit_command", command),
