@@ -4,6 +4,7 @@ Each page and form calls the operators' service on behalf of its visitor; the se
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from importlib.resources import files
@@ -17,17 +18,18 @@ from channels.base import HttpRoute
 from channels.clocks import steady_now, steady_s
 from channels.web.bounds import address_of
 from channels.web.page_files import HEADERS, POLICY
-from channels.web.visitor import Identities, locale_of
+from channels.web.visitor import Identities, Identity, locale_of
 from gateway.access.config import Role
 from gateway.console.logins import SESSION_VALID, ConsoleLogins, ConsoleVisitor
 from gateway.console.settings_page import ConsoleSettings
-from gateway.console.views import ConsoleTemplates, Data, View, WantedPage, views
+from gateway.console.views import WEB_CHAT, ConsoleTemplates, Data, View, WantedPage, views
 from gateway.errors import GatewayError
 from gateway.operators.actions import OperationRefused
 from gateway.operators.models import (
     MAX_SETTING_CHARS,
     AccountName,
     BlockWish,
+    ConversationsQuery,
     DeniedRequest,
     ModelName,
     OutboxChange,
@@ -48,6 +50,8 @@ PATH = "/console"
 COOKIE = "tenk_console"
 ZONE_COOKIE = "tenk_zone"
 """Cookie with the IANA name of the browser's zone, which the page's script sets."""
+CHAT = "chat"
+"""Name of the page with the web chat."""
 MAX_FIELD_CHARS = 128
 
 PAGE_HEADERS = {
@@ -239,6 +243,8 @@ class Console:
         named = request.cookies.get(ZONE_COOKIE, "")
         timezone = named if is_zone(named) else "UTC"
         operators, browser = self._deps.operators(visitor.tenant), self._deps.browsers.of(request)
+        if name == CHAT and visitor.acts and visitor.kind != "key":
+            browser = await self._let_in(operators, visitor, browser)
         chat = "" if browser is None else browser.chat
         wanted = WantedPage(visitor, place.query, operators, timezone, chat, given, problem)
         try:
@@ -259,7 +265,26 @@ class Console:
             "inner": template,
         }
         outer = "part.html" if "HX-Request" in request.headers else "page.html"
-        return self._page(outer, locale, {**data, **common}, status=status)
+        answer = self._page(outer, locale, {**data, **common}, status=status)
+        if browser is not None and browser.fresh:
+            self._deps.browsers.give(answer, browser, request)
+        return answer
+
+    async def _let_in(self, operators: Operators, visitor: ConsoleVisitor, browser: Identity | None) -> Identity | None:
+        """Return this browser's identity in the web chat, which talks as the visitor.
+
+        A browser that no person is known by gets a new one: another server on this host may have set the one it has.
+        """
+        if browser is not None:
+            with suppress(OperationRefused):
+                mine = ConversationsQuery(limit=1, person=f"web:{browser.chat}")
+                await operators.list_conversations(visitor.by, mine)
+                return browser
+        if WEB_CHAT not in ((await operators.status(visitor.by)).parts or {}):
+            return browser
+        browser = self._deps.browsers.make()
+        await operators.let_in_browser(visitor.by, browser.chat)
+        return browser
 
     def _ask_in(
         self, locale: str | None, problem: str, *, status: int, headers: Mapping[str, str] | None = None

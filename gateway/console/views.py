@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property, partial
@@ -265,11 +266,8 @@ async def _chat(wanted: WantedPage) -> Data:
     sessions: Sequence[ConversationLine] = ()
     if has_page and wanted.chat:
         mine = ConversationsQuery(limit=MOST_SHOWN, person=f"web:{wanted.chat}")
-        try:
+        with suppress(OperationRefused):  # this browser has said nothing yet
             sessions = (await wanted.operators.list_conversations(wanted.by, mine)).sessions
-        except OperationRefused:  # no person is known by this browser
-            if wanted.visitor.acts and wanted.visitor.kind != "key":
-                await wanted.operators.let_in_browser(wanted.by, wanted.chat)
     last = next((session for session in sessions if session.key.endswith(wanted.chat)), None)
     shown: Data = {"turns": [], "hops": {}} if last is None else await _timeline(wanted, last.id, MOST_BESIDE)
     return shown | {"has_page": has_page}

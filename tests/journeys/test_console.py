@@ -51,6 +51,10 @@ class Visit:
         async with self._http.post(f"{self.base}{path}", data=body, headers={"Content-Type": kind}) as answer:
             return answer.status, await answer.text()
 
+    def browser(self) -> str:
+        """Return the cookie by which the web chat knows this browser; "" if there is none."""
+        return next((cookie.value for cookie in self.cookies if cookie.key == "tenk_web"), "")
+
 
 async def link_of(here: House) -> tuple[str, str]:
     link = (await here.operator("POST /v1/console"))["link"]
@@ -284,9 +288,13 @@ async def test_who_opens_the_chat_talks_as_themselves_without_pairing(tmp_path: 
             async with visiting(base, secret) as visit:
                 assert (
                     200 == (await visit.post("/../web/session", {"Origin": base.removesuffix("/console")}))[0]
-                )  # as the frame of the page Chat
+                )  # as a frame of the web chat, or another server on this host that sets a cookie of its own
+                planted, known = visit.browser(), set[str]()
                 for _ in range(2):
                     assert "Say something" in (await visit.get("/chat"))[1]
+                    known.add(visit.browser())
+                assert 1 == len(known), "the browser stays the same once it is known"
+                assert planted not in known | {""}
         people = (await here.operator("GET /v1/users"))["users"]
         kinds = [{sender.partition(":")[0] for sender in person["senders"]} for person in people]
         assert sorted([["telegram", "web"], ["console", "web"]]) == sorted(sorted(kind) for kind in kinds)
