@@ -124,23 +124,14 @@ async def _ask(client: Client, exchange: Exchange, progress: TaskProgress) -> As
 
 
 def _request(exchange: Exchange, progress: TaskProgress) -> SendMessageRequest:
-    who = exchange.principal
     message = Message(
-        message_id=f"{exchange.turn}/{len(exchange.said)}",
+        message_id=exchange.key,
         context_id=progress.context,
         task_id=progress.task,
         role=Role.ROLE_USER,
-        parts=[Part(text=spoken_text(item)) for item in exchange.unanswered[-len(exchange.said) :]],
+        parts=[Part(text=spoken_text(item)) for item in exchange.unanswered],
     )
-    about = {
-        "user_id": who.user_id,
-        "user_name": who.display_name,
-        "locale": who.locale,
-        "timezone": who.timezone,
-        "hints": exchange.hints,
-        "memory": exchange.memory,
-    }
-    message.metadata.update({name: value for name, value in about.items() if value})
+    message.metadata.update({name: value for name, value in exchange.about.items() if value})
     return SendMessageRequest(message=message)
 
 

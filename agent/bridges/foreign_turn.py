@@ -9,6 +9,7 @@ import json
 from collections.abc import Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
+from io import StringIO
 
 import structlog
 from pydantic import JsonValue
@@ -51,7 +52,6 @@ MOST_WAITING = 256
 Call = tuple[ModelResponded, int]
 """A call: its response and its place among the response's calls."""
 
-_SAID = (TurnStarted, Steered)
 SKIPPED_RESULT = failure_result(SKIPPED)
 LOST = "Outcome unknown: the process died while this ran. Look before you call it again."
 REFUSED = {
@@ -86,7 +86,7 @@ class ForeignTurn(TurnEnding):
     """A running turn, its foreign agent, and the text that was shown of its current response."""
 
     foreign: ForeignAgent
-    _shown: list[str] = field(default_factory=list)
+    _shown: StringIO = field(default_factory=StringIO)
     _asked: dict[str, NeedsApproval] = field(default_factory=dict)  # in this process, by call id
 
     async def step(self) -> EndReason | None:
@@ -109,7 +109,7 @@ class ForeignTurn(TurnEnding):
 
     def said_so_far(self) -> str:
         """Return the turn's answer so far, with the text of a response that was cut short."""
-        events, shown = self.scope.journal.events, "".join(self._shown)
+        events, shown = self.scope.journal.events, self._shown.getvalue()
         return answer_text(events) + (answer_separator(events) + shown if shown.strip() else "")
 
     # ---------------------------------------------------------------- calls of earlier runs
@@ -188,7 +188,7 @@ class ForeignTurn(TurnEnding):
         """Run the agent once; return its answer, the calls that need approval, or None as `_run_agent` does."""
         queue: asyncio.Queue[ForeignEvent | Exception | None] = asyncio.Queue(MOST_WAITING)
         asked: list[Call] = []
-        self._shown.clear()
+        self._forget_shown()
         async with beside(_pump(self.foreign, self._make_exchange(consents), queue)):
             while (event := await self._next(queue)) is not None:
                 match event:
@@ -207,7 +207,9 @@ class ForeignTurn(TurnEnding):
                         if self.foreign.steers and not self._open() and self._steering_waits():
                             return None
                     case NeedsApproval():
-                        asked.append(self._find(event.call_id))
+                        if (call := self._find(event.call_id)) is None:
+                            raise ModelFailure(FailureKind.SERVER, "it asks about a call that it did not make")
+                        asked.append(call)
                         self._asked[event.call_id] = event
                     case error:
                         raise self._failure(error)
@@ -255,18 +257,22 @@ class ForeignTurn(TurnEnding):
             raise Interrupted(EndReason.TIMEOUT) from None
 
     def _show(self, text: str) -> None:
-        watchers = self.scope.ports.watchers
-        if not self._shown and (separator := answer_separator(self.scope.journal.events)):
+        watchers, text = self.scope.ports.watchers, well_formed(text)
+        if not self._shown.tell() and (separator := answer_separator(self.scope.journal.events)):
             watchers.progress(TextDelta(separator))
-        self._shown.append(well_formed(text))
-        if sum(map(len, self._shown)) > self.scope.limits.max_answer_chars:
+        self._shown.write(text)
+        if self._shown.tell() > self.scope.limits.max_answer_chars:
             raise Interrupted(EndReason.MAX_TOKENS)
-        watchers.progress(TextDelta(self._shown[-1]))
+        watchers.progress(TextDelta(text))
 
     def _discard(self) -> None:
-        if self._shown:
+        if self._shown.tell():
             self.scope.ports.watchers.progress(TextDiscarded())
-            self._shown.clear()
+            self._forget_shown()
+
+    def _forget_shown(self) -> None:
+        self._shown.seek(0)
+        self._shown.truncate()
 
     def _to_response(self, event: Responded) -> ModelResponded:
         kept: JsonValue = {"bridge": self.foreign.name, "state": event.state}
@@ -287,31 +293,22 @@ class ForeignTurn(TurnEnding):
         response = self._to_response(event)
         await self.scope.journal.record(response, *(self._to_intent(response, at) for at in range(len(event.calls))))
         for at, call in enumerate(event.calls):
-            key = self.scope.journal.call_key(response.step, at)
-            self.scope.ports.watchers.progress(ToolStarted(call.name, key))
+            self.scope.ports.watchers.progress(ToolStarted(call.name, self._key(response, at)))
 
     async def _record_result(self, event: Returned) -> None:
         """Journal the first result of a call; others, and those of unknown calls, are dropped."""
-        if event.call_id not in {response.tool_calls[index].id for response, index in self._open()}:
+        if (found := self._find(event.call_id)) is None:
             return
-        response, index = self._find(event.call_id)
         content = failure_result(str(event.result)) if event.failed else success_result(event.result)
         outcome = CallOutcome.FAILED if event.failed else CallOutcome.DONE
         scrubbed = self.scope.ports.journal.scrub(content)
-        returned = self._to_result(response, index, scrubbed, outcome)
+        returned = self._to_result(*found, scrubbed, outcome)
         await self.scope.journal.record(returned)
         self.scope.ports.watchers.progress(ToolEnded(returned.name, not event.failed, returned.call_key))
 
-    def _find(self, call_id: str) -> Call:
-        """Return an open call by its id.
-
-        Raises:
-            ModelFailure: there is none.
-        """
-        for response, index in self._open():
-            if response.tool_calls[index].id == call_id:
-                return response, index
-        raise ModelFailure(FailureKind.SERVER, "it asks about a call that it did not make")
+    def _find(self, call_id: str) -> Call | None:
+        """Return an open call by its id; None if there is none."""
+        return next((call for call in self._open() if call[0].tool_calls[call[1]].id == call_id), None)
 
     def _open(self) -> Sequence[Call]:
         return open_calls(self.scope.journal.events)

@@ -55,7 +55,7 @@ class HttpAgent:
 
     async def run(self, exchange: Exchange) -> AsyncGenerator[ForeignEvent, None]:
         """Yield what the server answers; see `ForeignAgent`. If the turn ends before, the connection is closed."""
-        headers = {**ALWAYS, "Idempotency-Key": f"{exchange.turn}/{len(exchange.said)}"}
+        headers = {**ALWAYS, "Idempotency-Key": exchange.key}
         if self._token:
             headers["Authorization"] = f"Bearer {self._token}"
         timeout = aiohttp.ClientTimeout(total=None, connect=CONNECT_S)
@@ -139,7 +139,7 @@ def _answer_of(said: dict[str, Any]) -> Responded:
 
 def request_of(exchange: Exchange) -> dict[str, Any]:
     """Return the body of the request: the messages to answer, the conversation before them, their person."""
-    new, who = exchange.unanswered[-len(exchange.said) :], exchange.principal
+    new, who = exchange.unanswered, exchange.principal
     before = [item for item in exchange.items if not any(item is each for each in new)]
     return {
         "turn": exchange.turn,

@@ -5,7 +5,7 @@ person by `interrupt`. One without gets the whole conversation each time.
 """
 
 import json
-from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from langchain_core.messages import AIMessage, AIMessageChunk, AnyMessage, BaseMessage, HumanMessage, ToolMessage
@@ -52,11 +52,12 @@ class LangGraphAgent:
     async def run(self, exchange: Exchange) -> AsyncGenerator[ForeignEvent, None]:
         """Yield the steps of a run of the graph; see `ForeignAgent`."""
         config = _config_of(exchange)
-        state = await self._graph.aget_state(config) if self.keeps_state else None
-        held: list[AnyMessage] = [] if state is None else state.values.get("messages", [])
-        new = _new_messages(exchange, await self._read_checkpoint(config) if self.keeps_state else [])
+        held = await self._read_checkpoint(config)
+        new = _new_messages(exchange, held)
         given: object = {"messages": new} if new else None
-        if state is not None and not new:
+        if not new:
+            state = await self._graph.aget_state(config)
+            held = state.values["messages"]
             if state.interrupts:
                 asked = _questions(state.interrupts, held)
                 if not all(id_ in exchange.consents for id_, _ in asked.values()):
@@ -121,18 +122,7 @@ class LangGraphAgent:
 
 
 def _config_of(exchange: Exchange) -> RunnableConfig:
-    who = exchange.principal
-    return {
-        "configurable": {
-            "thread_id": exchange.conversation,
-            "user_id": who.user_id,
-            "user_name": who.display_name,
-            "locale": who.locale,
-            "timezone": who.timezone,
-            "hints": exchange.hints,
-            "memory": exchange.memory,
-        }
-    }
+    return {"configurable": {"thread_id": exchange.conversation, **exchange.about}}
 
 
 def _new_messages(exchange: Exchange, held: Sequence[AnyMessage]) -> list[AnyMessage]:
@@ -216,7 +206,7 @@ def _ask(questions: Questions) -> Iterator[ForeignEvent]:
         yield NeedsApproval(id_, may_remember=call is None)
 
 
-def _answers(interrupts: Sequence[Interrupt], questions: Questions, consents: Any) -> dict[str, object]:
+def _answers(interrupts: Sequence[Interrupt], questions: Questions, consents: Mapping[str, bool]) -> dict[str, object]:
     return {each.id: _answer_to(each, consents[questions[each.id][0]]) for each in interrupts}
 
 

@@ -41,14 +41,32 @@ class Exchange:
 
     @property
     def unanswered(self) -> list[UserItem]:
-        """Return the messages after the last answer or step."""
+        """Return this turn's messages after the last answer or step."""
         found: list[UserItem] = []
         for item in reversed(self.items):
-            if isinstance(item, AssistantItem):
+            if isinstance(item, AssistantItem) or len(found) == len(self.said):
                 break
             if isinstance(item, UserItem):
                 found.append(item)
         return found[::-1]
+
+    @property
+    def key(self) -> str:
+        """Return what is the same if these messages are sent once more after a crash, and for no others."""
+        return f"{self.turn}/{len(self.said)}"
+
+    @property
+    def about(self) -> dict[str, str | None]:
+        """Return the person and the hints, for frameworks that take named values."""
+        who = self.principal
+        return {
+            "user_id": who.user_id,
+            "user_name": who.display_name,
+            "locale": who.locale,
+            "timezone": who.timezone,
+            "hints": self.hints,
+            "memory": self.memory,
+        }
 
     def state(self, bridge: str) -> JsonValue:
         """Return what this bridge last kept in the conversation with `Responded.state`; None if nothing."""
