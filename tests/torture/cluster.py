@@ -253,8 +253,12 @@ class ClusterWorld(World):
     async def end(self) -> Verdict:
         """End all of them; what was found."""
         backends = self.count("SELECT count(*) FROM pg_stat_activity WHERE application_name = 'tenk'")
-        for machine in self.machines:
-            await machine.kill()
+        await self._kill_all()
+        if not self.is_settled():  # a summary made beside turns was kept just now: who starts next sends its notice
+            self.note_death()
+            await self.start_all()
+            await self.settle()
+            await self._kill_all()
         self.export()
         verdict = examine(self)
         verdict.wrong += self.broken
@@ -266,6 +270,10 @@ class ClusterWorld(World):
         secrets, logged = self.platform.secrets, self.tails()
         verdict.wrong += [f"I13: {name} stands in a log" for name, secret in secrets.items() if secret in logged]
         return verdict
+
+    async def _kill_all(self) -> None:
+        for machine in self.machines:
+            await machine.kill()
 
     async def settle(self, timeout_s: float = 30.0, longest_s: float | None = None) -> None:
         ends_s, fewest = time.monotonic() + timeout_s, self._unsettled()
