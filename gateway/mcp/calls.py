@@ -14,8 +14,8 @@ from agent.tools.results import fit_result, success_result
 from agent.tools.toolbox import ResultBudget, ToolBox
 from agent.transcript import EndReason, JournalEvent, ModelResponded, ToolCall, ToolReturned, UserItem
 from agent.turn import TurnScope
+from agent.unattended import NoConsents, NoWatchers
 from gateway.product import ApplyOnce
-from gateway.sessions.aside import NoConsents, NoWatchers
 from gateway.store.engine import Connection, Store
 
 CALL_S = 60.0

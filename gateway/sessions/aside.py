@@ -3,15 +3,12 @@
 The same loop runs with tools that only read, over a journal in memory. Only what it cost is kept.
 """
 
-import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from typing import NoReturn
 
-from agent.consent import AskedCall, Consent, TurnParked
 from agent.fallbacks import ResponseDiscarded
-from agent.ports import LocalEffect, Principal, Spent, Summary, Turn, TurnEvent, TurnPorts
+from agent.ports import LocalEffect, Principal, Spent, Summary, Turn, TurnPorts
 from agent.tools.base import Effect
 from agent.transcript import (
     EndReason,
@@ -24,6 +21,7 @@ from agent.transcript import (
     UserItem,
     fold,
 )
+from agent.unattended import NoConsents, NoWatchers
 from channels.messages import CommandInvoked, InboundEvent, InboundMessage
 from gateway.inbound.session_key import in_session
 from gateway.sessions.budgets import note_spender
@@ -172,34 +170,3 @@ class AsideJournal:
             await self.record(response)
         self.said = text
         return True
-
-
-class NoConsents:
-    """Deny what a person would have to be asked."""
-
-    async def consent(self, ask: AskedCall) -> Consent | None:
-        """Deny tools that need consent."""
-        return Consent.DENIED
-
-    async def park(self, ask: AskedCall, left_s: float) -> NoReturn:
-        raise TurnParked
-
-
-class NoWatchers:
-    """A turn that no one watches and no one stops: it ends by itself, and soon."""
-
-    def __init__(self) -> None:
-        self._stop: asyncio.Future[EndReason] = asyncio.get_running_loop().create_future()
-
-    def progress(self, event: TurnEvent) -> None:
-        """Show nothing."""
-
-    async def let_watchers_read(self) -> None:
-        """Return at once."""
-
-    def stopping(self) -> EndReason | None:
-        return None
-
-    def until_stopped(self) -> asyncio.Future[EndReason]:
-        """Return a future that never comes."""
-        return self._stop

@@ -55,6 +55,7 @@ FOR_THE_MODEL = {
     "agent/tools/schema.py",
     "agent/tools/executor.py",
     "agent/read_only_turn.py",
+    "agent/replay/record.py",
     "agent/schedules/prompts.py",
     "agent/skills/library.py",
     "agent/skills/workspace.py",
