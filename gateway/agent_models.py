@@ -68,7 +68,11 @@ def light_of(settings: Settings, charge: Charge) -> ChatModel | None:
     Raises:
         SettingsError: it cannot be made.
     """
-    return None if settings.model.light is None else _make_alone("model.light", settings.model.light, charge)
+    return (
+        None
+        if settings.model.light is None
+        else _make_alone("model.light", settings.model.light, ModelDeps(charge=charge))
+    )
 
 
 def consolidating_link(settings: Settings) -> tuple[str, LinkConfig] | None:
@@ -85,14 +89,39 @@ def consolidating_of(settings: Settings, charge: Charge) -> ChatModel | None:
     Raises:
         SettingsError: it cannot be made.
     """
-    return None if (named := consolidating_link(settings)) is None else _make_alone(*named, charge)
+    return None if (named := consolidating_link(settings)) is None else _make_alone(*named, ModelDeps(charge=charge))
 
 
-def _make_alone(table: str, link: LinkConfig, charge: Charge) -> ChatModel:
+def links_by_name(settings: Settings) -> Mapping[str, tuple[str, LinkConfig]]:
+    """Return every model that the settings name, with its table."""
+    named: dict[str, LinkConfig] = {**links_of(settings.model)}
+    if (judge := judge_link(settings)) is not None:
+        named["permissions.auto"] = judge
+    found: dict[str, tuple[str, LinkConfig]] = {}
+    for table, link in named.items():
+        if link.name != "offline":
+            found.setdefault(link.name, (table, link))
+    return found
+
+
+def make_alone(settings: Settings, name: str, deps: ModelDeps) -> ChatModel:
+    """Make the model of this name alone, without fallbacks and rules.
+
+    Raises:
+        SettingsError: the settings do not name it, or it cannot be made.
+    """
+    known = links_by_name(settings)
+    if name not in known:
+        there = ", ".join(known) or "none; set [model] first"
+        raise SettingsError(f"no model {name!r} is configured; there is: {there}")
+    return _make_alone(*known[name], deps)
+
+
+def _make_alone(table: str, link: LinkConfig, deps: ModelDeps) -> ChatModel:
     """Make one model without fallbacks."""
     config = ModelConfig(**{name: getattr(link, name) for name in LinkConfig.model_fields})
     try:
-        return MeasuredModel(build_model(config, ModelDeps(charge=charge)))
+        return MeasuredModel(build_model(config, deps))
     except UnknownModel as unknown:
         raise SettingsError(f"{table}.name: {unknown}") from None
 

@@ -60,6 +60,7 @@ from gateway.ops.status import GatewayStatus, ModelHealth
 from gateway.ops.watchdog import LoopWatchdog
 from gateway.product import in_force, load_product
 from gateway.reloading import Reloader, TenantChange, waits_for_start
+from gateway.replay.replays import Replays
 from gateway.sessions.router import Router
 from gateway.sessions.turn_limit import TurnLimit
 from gateway.sessions.waiting_rows import WaitingRows, make_bus
@@ -220,7 +221,7 @@ class Gateway:
         status = GatewayStatus(shared, tenants, cluster, models, self._faults, steady_now())
         trials = ModelTrials(self._rests.board, self._watch, self._list_models)
         trust = Trust(store)
-        unlinked = ProcessParts(status, self._rotation, trials, NoLinks(), trust.load)
+        unlinked = ProcessParts(status, self._rotation, trials, NoLinks(), trust.load, Replays(shared, tenants).run)
         own = replace(unlinked, reload=self._reload, change_setting=self._change_setting)
         pages = OperatorServices(shared, tenants, own)
         browsers = Identities(visitors_key(key), is_known=lambda _chat: False)

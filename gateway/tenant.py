@@ -10,8 +10,10 @@ from dataclasses import dataclass, replace
 
 import structlog
 
+from agent.config import LinkConfig
 from agent.definition import Agent
 from agent.hooks.chain import HookChain
+from agent.models.credentials import OWN, CredentialSource
 from agent.models.select import ModelDeps, OwnModel
 from agent.permission_rules import PermissionRule
 from agent.ports import ChatModel
@@ -22,7 +24,17 @@ from channels.api.adapter import ApiChannel
 from channels.base import Menus
 from gateway.access.agents import AgentChoice
 from gateway.access.buttons import SealedButtons
-from gateway.agent_models import PriceLook, consolidating_of, judge_of, light_of, model_of, price_words, take_up_prices
+from gateway.agent_models import (
+    PriceLook,
+    consolidating_of,
+    judge_of,
+    light_of,
+    links_by_name,
+    make_alone,
+    model_of,
+    price_words,
+    take_up_prices,
+)
 from gateway.answering import make_agent, make_permissions, make_sessions, make_user_items
 from gateway.capabilities.base import CapabilityDeps, LightModel
 from gateway.capabilities.table import Capabilities
@@ -268,6 +280,35 @@ class Tenant:
             return "UTC" if person is None else person.timezone
 
         await self.budgets.take_up(self.name, zone_of)
+
+    def find_agent(self, name: str) -> Agent | None:
+        """Return its own agent, or one that a file describes; None if there is none of this name."""
+        is_own = name in (self.product.name, self.settings.agent.name)
+        return self.agent if is_own else self._in_force.others.get(name)
+
+    @property
+    def agent_names(self) -> Sequence[str]:
+        """Return the names of its agents, its own first."""
+        return (self.settings.agent.name, *self._in_force.others)
+
+    @property
+    def lone_models(self) -> Sequence[str]:
+        """Return the names of the models that `make_alone` makes, the first one first."""
+        return [*links_by_name(self.settings)]
+
+    def make_alone(self, name: str) -> ChatModel:
+        """Make a configured model without fallbacks and rules; it never uses a key of a person. The caller closes it.
+
+        Raises:
+            SettingsError: it is not configured, or cannot be made.
+        """
+
+        def shared_sources(link: LinkConfig) -> Sequence[CredentialSource]:
+            return [source for source in self._levels.sources(link) if source.name != OWN]
+
+        charge = self.budgets.charge_by(self.settings.budgets, self.prices.lost)
+        deps = ModelDeps(charge=charge, sources=shared_sources, servers=self._model_deps.servers)
+        return make_alone(self.settings, name, deps)
 
     def count_waiting(self, key: str) -> int:
         """Return how many messages of a session wait for a turn."""

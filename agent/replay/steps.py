@@ -46,10 +46,9 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class TurnSteps:
-    """A whole turn."""
+class RunFigures:
+    """The end of a turn, and what it used."""
 
-    steps: tuple[Step, ...]
     answer: str
     reason: EndReason | None  # None: it has not ended
     models: tuple[str, ...]
@@ -57,6 +56,14 @@ class TurnSteps:
     output_tokens: int
     cost_microusd: int | None  # None: the price of a response is unknown
     model_s: float  # seconds that models took
+
+
+@dataclass(frozen=True, slots=True)
+class TurnSteps:
+    """A whole turn."""
+
+    steps: tuple[Step, ...]
+    figures: RunFigures
 
 
 def steps_of(turn_id: str, events: Sequence[JournalEvent], missing: Collection[str] = ()) -> TurnSteps:
@@ -83,14 +90,15 @@ def steps_of(turn_id: str, events: Sequence[JournalEvent], missing: Collection[s
                 ended = event
             case _:
                 pass
+    return TurnSteps(tuple(steps), _figures_of(events, ended))
+
+
+def _figures_of(events: Sequence[JournalEvent], ended: TurnEnded | None) -> RunFigures:
     responses = [event for event in events if isinstance(event, ModelResponded)]
-    spent: list[Usage | ResponseDiscarded] = [
-        *(response.usage for response in responses),
-        *(event for event in events if isinstance(event, ResponseDiscarded)),
-    ]
+    spent: list[Usage | ResponseDiscarded] = [response.usage for response in responses]
+    spent += [event for event in events if isinstance(event, ResponseDiscarded)]
     costs = [used.cost_microusd for used in spent]
-    return TurnSteps(
-        tuple(steps),
+    return RunFigures(
         "" if ended is None else ended.text,
         None if ended is None else ended.reason,
         tuple(dict.fromkeys(response.model for response in responses)),
@@ -153,8 +161,7 @@ def _lines_of(step: Step | None) -> list[str]:
     lines += [f"text: {line}" for line in step.text.splitlines()]
     for call in step.calls:
         lines.append(f"call: {call.tool} {_sorted_json(call.arguments)}")
-        mark = "result" if call.is_recorded else "result, not in the record"
-        lines.append(f"  {mark}: {_shorten(call.result)}")
+        lines.append(f"  result: {_shorten(call.result) if call.is_recorded else 'not in the record'}")
     return lines
 
 

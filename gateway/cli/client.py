@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from gateway.operators.client import NoGateway, ask, path_of
+from gateway.operators.client import DEADLINE_S, NoGateway, ask, path_of
 from gateway.safety.private_files import check_home
 from gateway.safety.redaction import escape_controls
 
@@ -36,17 +36,24 @@ def post(config_path: Path | None, *segments: str, **body: Any) -> Any:
     return _request(config_path, f"POST {path_of(*segments)}", body or None)
 
 
-def _request(config_path: Path | None, request: str, given: Mapping[str, Any] | None) -> Any:
+def post_within(timeout_s: float, config_path: Path | None, *segments: str, **body: Any) -> Any:
+    """Return the JSON of a POST as `post`, which may take so many seconds; the gateway stops if this process does."""
+    return _request(config_path, f"POST {path_of(*segments)}", body, timeout_s)
+
+
+def _request(
+    config_path: Path | None, request: str, given: Mapping[str, Any] | None, timeout_s: float = DEADLINE_S
+) -> Any:
     home = home_of(config_path, os.environ)
     try:
         if home is None:
             raise NoGateway("only the settings name the home")
         check_home(home)
-        return ask(home / "control.sock", request, given, tenant=tenant_option())
+        return ask(home / "control.sock", request, given, tenant=tenant_option(), timeout_s=timeout_s)
     except NoGateway:
         from gateway.cli import local  # noqa: PLC0415  settings and store take most of a second
 
-        return local.answer(config_path, request, given or {}, tenant_option())
+        return local.answer(config_path, request, given or {}, tenant_option(), timeout_s)
 
 
 def tenant_option() -> str | None:

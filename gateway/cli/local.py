@@ -75,18 +75,30 @@ class StoredProcess(DetachedProcess):
         return await KeyRotation(self._store, self._settings.home, self._settings.gateway.secret_keys).rotate()
 
 
-def answer(config_path: Path | None, request: str, given: Mapping[str, Any], tenant: str | None) -> Any:
+def answer(
+    config_path: Path | None,
+    request: str,
+    given: Mapping[str, Any],
+    tenant: str | None,
+    timeout_s: float = client.DEADLINE_S,
+) -> Any:
     """Answer a request to `/v1` by the gateway that the settings name, or in this process. Return its JSON.
 
     Raises:
         GatewayError: the request was refused, or there is no store; the message says why.
     """
-    return asyncio.run(_answer(prepare(config_path), request, given, tenant))
+    return asyncio.run(_answer(prepare(config_path), request, given, tenant, timeout_s))
 
 
-async def _answer(settings: Settings, request: str, given: Mapping[str, Any], tenant: str | None) -> Any:
+async def _answer(
+    settings: Settings,
+    request: str,
+    given: Mapping[str, Any],
+    tenant: str | None,
+    timeout_s: float = client.DEADLINE_S,
+) -> Any:
     try:
-        return await client.call(settings.control_path, request, given, tenant=tenant)
+        return await client.call(settings.control_path, request, given, tenant=tenant, timeout_s=timeout_s)
     except client.NoGateway:
         pass
     if request.startswith("GET "):

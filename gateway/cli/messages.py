@@ -101,7 +101,9 @@ def trace_lines(found: dict[str, Any]) -> Iterator[str]:
             yield f"{span}:"
     for message in found["messages"]:
         at = second(message["at"])
-        yield f"\n{at}  {message['kind']} in {message['account']} {printable(message['chat'])}, row {message['row']}"
+        turn = f", turn {short(message['turn'])}" if message["turn"] else ""
+        where = f"{message['account']} {printable(message['chat'])}"
+        yield f"\n{at}  {message['kind']} in {where}, row {message['row']}{turn}"
         yield from (f"  {printable(sentence)}" for sentence in message["verdict"])
         yield from hop_lines(message["hops"])
 

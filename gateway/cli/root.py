@@ -22,6 +22,7 @@ COMMANDS = {
     "status": ("gateway.cli.status", "Show the status of the gateway."),
     "doctor": ("gateway.cli.doctor", "Check files, database, tokens and models, and say what to fix."),
     "trace": ("gateway.cli.messages:trace", "Show what happened to a person's messages, and why."),
+    "replay": ("gateway.cli.replay", "Run a turn again with another model, prompt or agent; show what differs."),
     "logs": ("gateway.cli.logs", "Show the log, also of one turn or person; follow it."),
     "inbox": ("gateway.cli.messages:inbox", "List incoming messages and what happened to each."),
     "outbox": ("gateway.cli.messages:outbox", "List outgoing messages; resend or discard failed ones."),

@@ -70,7 +70,7 @@ class ConversationActions(OperatorsBase):
         names = await self._names_of(turns)
         return Timeline(
             session=to_conversation(head),
-            turns=tuple(_to_line(turn, names, parents.get(turn.id)) for turn in turns),
+            turns=tuple(to_turn_line(turn, names, parents.get(turn.id)) for turn in turns),
             hops=tuple(map(to_hop, found)),
         )
 
@@ -93,7 +93,7 @@ class ConversationActions(OperatorsBase):
         return ConversationExport(
             session=to_conversation(head),
             turns=tuple(
-                ExportedTurn(**dict(_to_line(turn, names)), events=_to_export(events)) for turn, events in turns
+                ExportedTurn(**dict(to_turn_line(turn, names)), events=_to_export(events)) for turn, events in turns
             ),
             more=wanted.skip + len(turns) < head.turns,
         )
@@ -127,7 +127,8 @@ def _in_families(turns: Sequence[TurnHead], tasks: Sequence[TurnHead], parents: 
     ]
 
 
-def _to_line(turn: TurnHead, names: Mapping[str, str], parent: str | None = None) -> TurnLine:
+def to_turn_line(turn: TurnHead, names: Mapping[str, str], parent: str | None = None) -> TurnLine:
+    """Return a turn as operators see it; `names` are those of people, by user id."""
     return TurnLine(
         turn=turn.id,
         kind=turn.kind,

@@ -5,14 +5,17 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
+from agent.replay.steps import TurnSteps
 from channels.messages import Address, InboundEvent
 from gateway.access.policy import AccessSnapshot
 from gateway.errors import GatewayError
 from gateway.operators.models import BotLink, ConsoleLink, Reloaded, RotatedKeys, Status, Stopping, TriedModel
+from gateway.operators.replay_models import ReplayWish
 from gateway.store.causes import Notice
 from gateway.store.engine import Connection
 from gateway.store.inbox import InboxRow
 from gateway.store.people import Person
+from gateway.store.recorded import StoredTurn
 from gateway.store.tickets import Ticket
 
 
@@ -23,6 +26,16 @@ class AccessChange:
     person: Person | None = None  # the changed person
     row: InboxRow | None = None  # the person's earlier message, admitted now
     unparked: Collection[str] = ()  # ids of turns whose pending approval was cancelled
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayedRun:
+    """A turn as it ran again."""
+
+    agent: str
+    model: str
+    notes: tuple[str, ...]  # what the record does not keep
+    run: TurnSteps
 
 
 class OperatedProcess(Protocol):
@@ -103,6 +116,14 @@ class OperatedProcess(Protocol):
         """
         ...
 
+    async def replay(self, turn: StoredTurn, wish: ReplayWish) -> ReplayedRun:
+        """Run a recorded turn again, without effects.
+
+        Raises:
+            GatewayError: it cannot run again, its model did not answer, or no gateway runs here.
+        """
+        ...
+
     async def bot_links(self, code: str, tenant: str) -> Sequence[BotLink]:
         """Return the links that open the tenant's bots with a code."""
         ...
@@ -161,6 +182,9 @@ class DetachedProcess:
 
     async def try_model(self, _model: str) -> TriedModel:
         raise GatewayError("no gateway is running here: `tenk doctor` tries the models")
+
+    async def replay(self, _turn: StoredTurn, _wish: ReplayWish) -> ReplayedRun:
+        raise GatewayError("no gateway is running here: start it, a replay asks its models")
 
     async def bot_links(self, _code: str, _tenant: str) -> Sequence[BotLink]:
         return ()

@@ -22,6 +22,7 @@ from gateway.operators.models import (
 )
 from gateway.operators.pauses import PauseActions
 from gateway.operators.people import PeopleActions
+from gateway.operators.replays import ReplayActions
 from gateway.operators.schedules import ScheduleActions
 from gateway.operators.trust import TrustActions
 from gateway.operators.usage import UsageActions
@@ -37,6 +38,7 @@ class Operators(
     TrustActions,
     MessageActions,
     ConversationActions,
+    ReplayActions,
     BoardActions,
     ScheduleActions,
     MemoryActions,

@@ -20,7 +20,8 @@ from gateway.inbound.manager import ChannelManager
 from gateway.inbound.owner_cards import OwnerCards
 from gateway.inbound.reception import take_up
 from gateway.operators.models import BotLink, ConsoleLink, Reloaded, RotatedKeys, Status, Stopping, TriedModel
-from gateway.operators.process import AccessChange
+from gateway.operators.process import AccessChange, ReplayedRun
+from gateway.operators.replay_models import ReplayWish
 from gateway.operators.service import Operators
 from gateway.ops.key_rotation import KeyRotation
 from gateway.ops.model_trials import ModelTrials
@@ -31,6 +32,7 @@ from gateway.store.causes import Notice
 from gateway.store.engine import Connection, Store
 from gateway.store.inbox import InboxRow
 from gateway.store.people import Person
+from gateway.store.recorded import StoredTurn
 from gateway.store.tickets import Ticket
 
 log = structlog.get_logger()
@@ -60,6 +62,8 @@ class ProcessParts:
     links: Links
     reload_trust: Callable[[], Awaitable[None]]
     """Reads what operators trust."""
+    replay: Callable[[StoredTurn, ReplayWish], Awaitable[ReplayedRun]]
+    """Runs a recorded turn again."""
     reload: Callable[[], Awaitable[Reloaded]] | None = None
     """Applies the configuration; None for one tenant, which has no configuration file of its own."""
     change_setting: Callable[[str, str], Awaitable[Reloaded]] | None = None
@@ -142,6 +146,9 @@ class RunningProcess:
 
     async def try_model(self, model: str) -> TriedModel:
         return await self.parts.trials.attempt(model)
+
+    async def replay(self, turn: StoredTurn, wish: ReplayWish) -> ReplayedRun:
+        return await self.parts.replay(turn, wish)
 
     async def bot_links(self, code: str, tenant: str) -> Sequence[BotLink]:
         return await self.parts.links.bot_links(code, tenant)

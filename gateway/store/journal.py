@@ -132,8 +132,24 @@ def load_session(connection: sa.Connection, tenant: str, key: str, limit: int) -
     found = connection.execute(_newest, {"b_tenant": tenant, "b_key": key}).first()
     if found is None:
         return None
-    rows = _newest_events(connection, found.id, limit)
-    next_seq = rows[-1].seq + 1 if rows else 0
+    past, last_seq = _past_of(connection, found, limit)
+    next_seq = 0 if last_seq is None else last_seq + 1
+    own_mode = None if found.permission_mode is None else Mode(found.permission_mode)
+    continues = found.continues_id is not None
+    return SessionState(found.id, found.generation, found.mode, next_seq, tuple(past), continues, own_mode)
+
+
+def past_before(connection: sa.Connection, session_id: str, seq: int, limit: int) -> tuple[PastTurn, ...]:
+    """Return the newest turns of a conversation that had ended before this place in its journal, each whole."""
+    found = connection.execute(_by_id, {"b_id": session_id}).first()
+    return () if found is None else tuple(_past_of(connection, found, limit, seq)[0])
+
+
+def _past_of(
+    connection: sa.Connection, found: Any, limit: int, below: int | None = None
+) -> tuple[list[PastTurn], int | None]:
+    """Return the newest turns that ended in a conversation, below this place of it, and the place of its last event."""
+    rows = _newest_events(connection, found.id, limit, below)
     past = _whole_turns(connection, rows, cut=len(rows) == limit)
     later: Any = found
     room, seen = limit - len(rows), {None, found.id}
@@ -143,12 +159,12 @@ def load_session(connection: sa.Connection, tenant: str, key: str, limit: int) -
         ended = _whole_turns(connection, there, cut=len(there) == room)
         past = [*(replace(turn, elsewhere=True) for turn in ended), *past]
         room, later = room - len(there), connection.execute(_by_id, {"b_id": later.continues_id}).first()
-    own_mode = None if found.permission_mode is None else Mode(found.permission_mode)
-    continues = found.continues_id is not None
-    return SessionState(found.id, found.generation, found.mode, next_seq, tuple(past), continues, own_mode)
+    return past, rows[-1].seq if rows else None
 
 
-_by_id = sa.select(sessions.c.continues_id, sessions.c.continues_seq).where(sessions.c.id == sa.bindparam("b_id"))
+_by_id = sa.select(sessions.c.id, sessions.c.continues_id, sessions.c.continues_seq).where(
+    sessions.c.id == sa.bindparam("b_id")
+)
 
 
 def _newest_events(connection: sa.Connection, session_id: str, limit: int, below: int | None = None) -> Sequence[Any]:

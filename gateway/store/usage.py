@@ -23,6 +23,9 @@ from gateway.store.tables.turns import turns, usage, usage_days, usage_totals
 SYSTEM_USER = "consolidation"
 """The user of the model calls that no person asked for."""
 
+REPLAY_USER = "replay"
+"""The user of the model calls of replays, which operators ask for: they count to shared caps."""
+
 _COUNTED = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens")
 _MAY_BE_UNKNOWN = (*_COUNTED, "cost_microusd")
 _SUMMED = ("calls", *_COUNTED, "discarded", "estimated", "cost_microusd", "unpriced")

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from channels.simulators.telegram.server import TelegramSimulator
+from gateway.testing.model import FakeModel
 from tests.fakes.fork_server import ForkServer
 from tests.fakes.ports import free_port
 from tests.house.test_pages import PAGES
@@ -30,6 +31,8 @@ KEY = re.compile(r"\btenk-[A-Za-z0-9]+-[A-Za-z0-9_-]{16,}")
 PAGES_WITH_COMMANDS = sorted(path.stem for path in DOCS.glob("*.md") if "\n```sh\n" in path.read_text(encoding="utf-8"))
 ANA_WAITS = {"operating"}
 """Pages on which she is let in by the commands of the page."""
+WITH_A_MODEL = {"replay"}
+"""Pages on which a model answers her first."""
 
 
 def blocks(path: Path, kind: str) -> list[str]:
@@ -90,6 +93,11 @@ class Terminal:
         self.shown["CODE"] = await self.ask_for_code(person, name)
         await self.type("tenk pairing approve CODE")
 
+    async def answered(self, person: int, words: str) -> None:
+        """Wait until the bot has said these words to a person."""
+        chat = self.telegram.direct(person)
+        await self.telegram.until(lambda: any(words in seen.text for seen in self.telegram.answers(chat)), 30.0)
+
     async def ask_for_code(self, person: int, name: str) -> str:
         """Let a stranger write; return the code that the bot answers with."""
         chat = self.telegram.direct(person)
@@ -107,11 +115,13 @@ class Terminal:
 
 
 @asynccontextmanager
-async def a_terminal(directory: Path) -> AsyncIterator[Terminal]:
+async def a_terminal(directory: Path, *, has_model: bool = False) -> AsyncIterator[Terminal]:
     (directory / "config").mkdir()
     (directory / "config" / "gateway.toml").write_text(CONFIG)
-    async with TelegramSimulator.with_bot(TOKEN) as telegram:
+    async with TelegramSimulator.with_bot(TOKEN) as telegram, FakeModel() as model:
         terminal = Terminal(directory, telegram)
+        if has_model:
+            terminal.environment |= {"OPENAI_BASE_URL": model.base_url, "TENK_MODEL": "openai:small"}
         log = directory / "log"
         gateway = ForkServer.of().start(["-m", "gateway", "run"], terminal.environment, directory, log, log)
         try:
@@ -125,11 +135,13 @@ async def a_terminal(directory: Path) -> AsyncIterator[Terminal]:
 
 @pytest.mark.parametrize("page", PAGES_WITH_COMMANDS)
 async def test_the_commands_of_a_page_run(page: str, tmp_path: Path) -> None:
-    async with a_terminal(tmp_path) as here:
+    async with a_terminal(tmp_path, has_model=page in WITH_A_MODEL) as here:
         await here.ask_for_code(BOB, "bob")
         here.shown["CODE"] = await here.ask_for_code(ANA, "ana")
         if page not in ANA_WAITS:
             await here.type("tenk pairing approve CODE")
+        if page in WITH_A_MODEL:
+            await here.answered(ANA, "A short answer.")
         for block in blocks(DOCS / f"{page}.md", "sh"):
             for line in block.splitlines():
                 await here.type(line, ROOT if page == "install" else None)

@@ -48,7 +48,7 @@ class MachineApi:
     """The API on the socket: with a key as over TCP, without one as this machine's operator."""
 
     def __init__(self, api: ApiServer, services: OperatorDirectory, *, deadline_s: float = DEADLINE_S) -> None:
-        """Keep the parts; `deadline_s` limits each action."""
+        """Keep the parts; `deadline_s` limits each action that has no limit of its own."""
         self._api = api
         self._services = services
         self._deadline_s = deadline_s
@@ -68,13 +68,16 @@ class MachineApi:
         except web.HTTPNotFound:
             return await self._api.serve(limiter, request)  # a route that needs a key, or none
         query, body = read_query(request, route.query), await read_body(request, route.body)
+        limit_s = self._deadline_s if route.limit_s is None else route.limit_s
+        if route.limit_s is not None:
+            limiter.end_with(request)
         try:
-            async with asyncio.timeout(self._deadline_s):
+            async with asyncio.timeout(limit_s):
                 return to_json(await act(route, path, query, body))
         except StoreUnavailable as outage:
             raise ApiRefusal(503, "not_now", str(outage), "Check the database.") from None
         except TimeoutError:
-            waited = f"the gateway has not finished this within {self._deadline_s:g} s, but it may still happen"
+            waited = f"the gateway has not finished this within {limit_s:g} s, but it may still happen"
             raise ApiRefusal(504, "too_slow", waited, "Check the current state before you try again.") from None
 
 

@@ -1,6 +1,7 @@
 """The operators' routes: one for each action of the service, the same over TCP and the control socket."""
 
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from functools import partial
 
 from pydantic import BaseModel
@@ -12,8 +13,12 @@ from gateway.http.api.routes import ANY_SEGMENT, ApiRequest, ApiRoute
 from gateway.operators import models
 from gateway.operators.actions import NotAllowed
 from gateway.operators.messages import NoSuchPart, PartNotFailed
+from gateway.operators.replay_models import LONGEST_REPLAY_S, Replay, ReplayWish, ShownTurn, TurnQuery
 from gateway.operators.service import Operators
 from gateway.store.reports import MAX_ROW_ID
+
+MORE_S = 10.0
+"""Seconds for what surrounds a replay."""
 
 Method = Callable[..., Awaitable[BaseModel]]
 """A method of the service, called with the actor, the path's names, and the query or body."""
@@ -174,6 +179,23 @@ def _messages(do: Operators) -> tuple[ApiRoute, ...]:
             do.export_conversation,
             models.ConversationExport,
             query=models.ExportQuery,
+        ),
+        reads(
+            "/v1/all-turns/{turn}",
+            "Return a turn with its steps; only from this machine.",
+            do.show_turn,
+            ShownTurn,
+            query=TurnQuery,
+        ),
+        replace(
+            acts(
+                "/v1/all-turns/{turn}/replay",
+                "Run a turn again without effects; only from this machine.",
+                do.replay_turn,
+                Replay,
+                body=ReplayWish,
+            ),
+            limit_s=LONGEST_REPLAY_S + MORE_S,
         ),
         reads(
             "/v1/consolidations",

@@ -74,6 +74,7 @@ class ApiRoute:
     may_stream: bool = False  # server-sent events if the body sets `stream`
     once: bool = False  # accepts an Idempotency-Key
     segment: re.Pattern[str] = _SEGMENT  # of a name in braces
+    limit_s: float | None = None  # on the control socket, where it ends with its client; None: a short one
 
     @property
     def params(self) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from agent.memory.memory import MemoryType
+from agent.replay.steps import steps_of
 from agent.schedules.rules import Daily
 from channels.messages import Address, Rendered
 from gateway.access import linking, pairing
@@ -47,7 +48,8 @@ from gateway.operators.models import (
     UsageByQuery,
     UsageQuery,
 )
-from gateway.operators.process import DetachedProcess
+from gateway.operators.process import DetachedProcess, ReplayedRun
+from gateway.operators.replay_models import ReplayWish, TurnQuery
 from gateway.operators.service import Operators
 from gateway.store import chats, groups, outbox, people, reports
 from gateway.store.causes import ReplyTo
@@ -55,7 +57,9 @@ from gateway.store.engine import Connection
 from gateway.store.erasure import Extent
 from gateway.store.outbox import Action, OutboxPart
 from gateway.store.people import Newcomer
+from gateway.store.recorded import StoredTurn
 from gateway.store.trusted import TrustKind
+from tests.fakes.past import add_past, direct_key
 from tests.fakes.people import KEY, NOON, message
 from tests.fakes.schedules import add_schedule
 from tests.fakes.spine import QuickStore, quick_store
@@ -72,6 +76,9 @@ class WithSettings(DetachedProcess):
 
     async def change_setting(self, key: str, _text: str) -> Reloaded:
         return Reloaded(in_force=(key,), next_start=(), defaults={})
+
+    async def replay(self, turn: StoredTurn, _wish: ReplayWish) -> ReplayedRun:
+        return ReplayedRun("coach", "openai:small", (), steps_of(turn.row.id, turn.events))
 
 
 class World:
@@ -106,6 +113,8 @@ class World:
             part = OutboxPart(ReplyTo(1), 0, 0, Action.SEND, Address("sim", "main", "1"), Rendered("hello"), "hello")
             outbox.put(connection, "default", [part], NOON)
             connection.exec_driver_sql("UPDATE outbox SET state = 'dead'")
+            said = [("hello", "Hello.")]
+            (self.ids["turn"],) = add_past(connection, direct_key("1"), self.ids[MEMBER], said, NOON)
             self.ids["schedule"] = add_schedule(connection, self.ids[MEMBER], Daily(at=time(13))).id
 
         await self.store.commit(job)
@@ -177,6 +186,8 @@ ANYHOW: dict[str, Callable[[World, str], Awaitable[object]]] = {
     "list_conversations": lambda w, by: w.operators.list_conversations(by, ConversationsQuery()),
     "show_conversation": lambda w, by: w.operators.show_conversation(by, "00000000", TimelineQuery()),
     "export_conversation": lambda w, by: w.operators.export_conversation(by, "00000000", ExportQuery()),
+    "show_turn": lambda w, by: w.operators.show_turn(by, w.ids["turn"], TurnQuery()),
+    "replay_turn": lambda w, by: w.operators.replay_turn(by, w.ids["turn"], ReplayWish()),
     "usage": lambda w, by: w.operators.usage(by, UsageQuery()),
     "usage_by": lambda w, by: w.operators.usage_by(by, UsageByQuery(by="channel")),
     "usage_summary": lambda w, by: w.operators.usage_summary(by, SummaryQuery()),

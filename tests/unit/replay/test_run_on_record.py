@@ -123,7 +123,7 @@ async def test_messages_that_joined_the_turn_join_its_replay_at_the_same_step_or
     said = [[item.text for item in request.items if isinstance(item, UserItem)][1:] for request in model.requests]
     assert [[], ["and tomorrow?"], ["and tomorrow?", "thanks"]] == said
     assert [(), ("and tomorrow?",), ("thanks",)] == [step.heard for step in steps_of(turn.id, events).steps]
-    assert "Sunny.\n\nYou are welcome." == steps_of(turn.id, events).answer
+    assert "Sunny.\n\nYou are welcome." == steps_of(turn.id, events).figures.answer
 
 
 async def test_another_prompt_takes_the_place_of_the_identity_alone():
@@ -167,7 +167,7 @@ def test_steps_are_compared_line_by_line():
         "  text: Rain.",
         "- text: Take a coat.",
         "+ call: weather {nonsense",
-        "+   result, not in the record: ",
+        "+   result: not in the record",
     ) == second.lines
     assert ("+ text: Rain.",) == third.lines
     assert third.recorded is None
