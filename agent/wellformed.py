@@ -14,6 +14,9 @@ import regex
 MAX_MARKS = 30
 """Maximum combining marks on one letter (UAX 15, "Stream-Safe Text Format", Unicode 17, read 2026-11)."""
 
+LINE_CHARS = 200
+"""Maximum length of a line for operators and models."""
+
 JOINERS = "\u200d\ufe0f"  # zero-width joiner and emoji variation: the only invisible characters that are kept
 UNSEEN = ("Cc", "Cf", "Cs")  # control, format (bidi, tags, zero width), surrogate
 
@@ -75,3 +78,9 @@ def read_object(text: str) -> dict[str, object] | None:
 def cut_text(text: str, most_chars: int) -> str:
     """Return the text cut to this length, with an ellipsis at its end if it was longer."""
     return text if len(text) <= most_chars else text[: most_chars - 1] + "…"
+
+
+def one_line(text: object, max_chars: int = LINE_CHARS) -> str:
+    """Return the beginning of another program's text in one line, without control characters."""
+    line = " ".join(well_formed(str(text)[: 4 * max_chars]).split())
+    return "".join(char for char in line if char.isprintable())[:max_chars]

@@ -19,8 +19,9 @@ from agent.child_process import bare_environment
 from agent.mcp.config import McpServerConfig
 from agent.mcp.http import http_client, http_transport, sse_transport
 from agent.mcp.names import is_wanted
-from agent.mcp.stdio import ServerProcess, program_transport
-from agent.mcp.words import one_line
+from agent.mcp.stdio import program_transport
+from agent.peer_process import PeerProcess
+from agent.wellformed import one_line
 
 MOST_TOOLS = 200
 """Tools that are used of one server."""
@@ -54,7 +55,7 @@ class McpConnection:
     def __init__(self, config: McpServerConfig, parts: SessionParts) -> None:
         self._config = config
         self._parts = parts
-        self._process: ServerProcess | None = None
+        self._process: PeerProcess | None = None
         self._status = 0
         self._client: Client | None = None
         self.tools: tuple[Tool, ...] = ()
@@ -173,7 +174,7 @@ class McpConnection:
         client = http_client(headers, self._note_status, self._parts.auth)
         return (sse_transport if config.transport == "sse" else http_transport)(config.url, client)
 
-    def _note_process(self, process: ServerProcess) -> None:
+    def _note_process(self, process: PeerProcess) -> None:
         self._process = process
 
     def _note_status(self, status: int) -> None:

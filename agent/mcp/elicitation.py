@@ -17,10 +17,10 @@ from mcp.client.session import ClientRequestContext
 from mcp_types import ElicitRequestFormParams, ElicitRequestParams, ElicitResult
 from pydantic import BaseModel, ConfigDict, Field
 
-from agent.mcp.words import one_line
 from agent.ports import Principal
 from agent.tools.base import Effect, Tool, ToolContext, ToolError
 from agent.tools.schema import BadArguments, UnusableSchema, fit, to_json_schema
+from agent.wellformed import one_line
 
 ANSWER_SERVER = "answer_server"
 

@@ -8,7 +8,8 @@ import httpx2
 from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
 
-from agent.mcp.stdio import END_S, MAX_MESSAGE_BYTES, TOO_LONG
+from agent.mcp.stdio import TOO_LONG
+from agent.peer_process import END_S, MAX_MESSAGE_BYTES
 
 CONNECT_S = 10.0
 """Seconds in which a connection must be open."""

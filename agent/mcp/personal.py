@@ -12,9 +12,9 @@ from agent.mcp.connection import SessionParts
 from agent.mcp.names import is_wanted, tool_name
 from agent.mcp.results import result_data
 from agent.mcp.server import McpServer, ServerState
-from agent.mcp.words import one_line
 from agent.ports import Principal
 from agent.tools.base import Effect, Tool, ToolContext, ToolError
+from agent.wellformed import one_line
 
 TokenOf = Callable[[str, Principal], Awaitable[str | None]]
 """Returns the token that a person connected to the server of this name; None if there is none."""

@@ -13,10 +13,10 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from agent.definition import Agent
 from agent.loop import run_turn
-from agent.mcp.words import one_line
 from agent.ports import Turn, TurnPorts
 from agent.tools.base import Effect, Tool, ToolContext, ToolError
 from agent.transcript import EndReason, ModelResponded, StopReason, ToolCall, TurnStarted
+from agent.wellformed import one_line
 
 PROMPT = "prompt"
 LOAD_PROMPT = "load_prompt"

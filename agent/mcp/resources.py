@@ -8,8 +8,8 @@ from mcp_types import BlobResourceContents, ReadResourceResult, TextResourceCont
 from pydantic import BaseModel, ConfigDict, Field
 
 from agent.mcp.server import McpServer
-from agent.mcp.words import one_line
 from agent.tools.base import Effect, Tool, ToolContext, ToolError
+from agent.wellformed import one_line
 
 READ_RESOURCE = "read_resource"
 

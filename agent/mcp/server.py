@@ -14,8 +14,8 @@ from agent.foreign_code import contain_exits
 from agent.mcp.config import McpServerConfig
 from agent.mcp.connection import McpConnection, SessionParts
 from agent.mcp.elicitation import Person, ServerQuestions, words_of
-from agent.mcp.words import one_line
 from agent.tools.base import OutcomeUnknown, ToolError
+from agent.wellformed import one_line
 
 log = structlog.get_logger()
 

@@ -14,9 +14,9 @@ from agent.mcp.names import name_tools
 from agent.mcp.results import result_data
 from agent.mcp.schemas import flaw_in
 from agent.mcp.server import McpServer
-from agent.mcp.words import one_line
 from agent.tools.base import Effect, Tool, ToolContext
 from agent.tools.schema import UnusableSchema, to_json_schema
+from agent.wellformed import one_line
 
 MOST_SHOWN = 15
 """Tools of all servers together that are sent with each request; if there are more, the model searches for them."""
