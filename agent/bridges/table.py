@@ -1,6 +1,8 @@
 """The bridges to other frameworks by name: `SCHEME:PLACE` in the configuration names an agent behind one."""
 
 import importlib
+import shlex
+import shutil
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -27,6 +29,9 @@ agent at a URL, the operator's token; it raises UnusableAgent if there is none.
 URL = "URL"
 """The form of a place that is an address."""
 
+COMMAND = "COMMAND"
+"""The form of a place that is a program with its arguments, as in a shell."""
+
 
 @dataclass(frozen=True, slots=True)
 class Bridge:
@@ -44,6 +49,7 @@ class Bridge:
 
 BRIDGES = {
     "a2a": Bridge("agent.bridges.a2a", "a2a", URL),
+    "acp": Bridge("agent.bridges.acp", "acp", COMMAND),
     "http": Bridge("agent.bridges.http", "", URL),
     "langgraph": Bridge("agent.bridges.langgraph", "langgraph", "MODULE:GRAPH"),
     "openai-agents": Bridge("agent.bridges.openai_agents", "agents", "MODULE:AGENT"),
@@ -88,7 +94,24 @@ def _split(name: str) -> tuple[Bridge, str]:
         raise UnusableAgent(f"install what it needs: pip install 'tenk-gateway[{scheme}]'")
     if bridge.is_remote:
         _check_url(scheme, place)
+    if bridge.place == COMMAND:
+        command_of(place)
     return bridge, place
+
+
+def command_of(place: str) -> list[str]:
+    """Return the words of a command.
+
+    Raises:
+        UnusableAgent: its quotes do not match, or there is no such program.
+    """
+    try:
+        argv = shlex.split(place)
+    except ValueError as problem:
+        raise UnusableAgent(f"the command cannot be read: {problem}") from None
+    if not argv or shutil.which(argv[0]) is None:
+        raise UnusableAgent(f"there is no program {argv[0] if argv else place!r} that can be started")
+    return argv
 
 
 def _check_url(scheme: str, url: str) -> None:

@@ -202,7 +202,7 @@ async def note_steps(
     for size, span in large[:MAX_NOTED]:
         if size < LEAST_NOTED_TOKENS:
             return
-        lines = [line for item in span for line in _lines(item, STEP_RECORD_CHARS)]
+        lines = [line for item in span for line in lines_of(item, STEP_RECORD_CHARS)]
         record = UserItem("Write the notes.", data="\n".join(lines)[:STEP_RECORD_CHARS])
         request = ModelRequest(
             STEP_INSTRUCTIONS,
@@ -280,7 +280,7 @@ def _chunks(items: Sequence[Item], room: WindowRoom) -> Iterator[list[str]]:
     most, size = room.window_tokens // 2, 0
     chunk: list[str] = []
     for item in items:
-        for line in _lines(item, most):
+        for line in lines_of(item, most):
             tokens = estimate_text(line)
             if chunk and size + tokens > most:
                 yield chunk
@@ -291,7 +291,7 @@ def _chunks(items: Sequence[Item], room: WindowRoom) -> Iterator[list[str]]:
         yield chunk
 
 
-def _lines(item: Item, most_tokens: int) -> list[str]:
+def lines_of(item: Item, most_tokens: int) -> list[str]:
     """Return an item as lines of text, without pictures and with only the beginnings of results."""
     chars = most_tokens * 2
     match item:

@@ -3,6 +3,8 @@
 import asyncio
 import importlib
 import os
+import re
+import sys
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, replace
@@ -14,7 +16,7 @@ from channels.simulators.telegram.server import TelegramSimulator
 from gateway.testing.gateway import TestGateway
 from tests.fakes.model_server import ModelServer
 from tests.fakes.shops import a2a_shop, http_shop
-from tests.fakes.shops.tools import Ledger
+from tests.fakes.shops.tools import FOLDER, ledger
 from tests.fakes.shops.words import LONG
 from tests.house.tree import ROOT
 from tests.journeys.pantry_house import PERSON, PantryWorld
@@ -28,19 +30,25 @@ class BridgeRig:
     asks: bool = True  # tools ask for approval
     keeps_questions: bool = True  # they outlive a kill
     shows_calls: bool = True  # calls are steps of the turn
-    steers: bool = True  # messages join a run after a step
-    serve: Callable[[], AbstractAsyncContextManager[str]] | None = (
-        None  # serves the shop at a URL, `product` ends in it
-    )
+    price: str = "price"  # name of that tool in the turn's steps
+    starts_s: int = 0  # seconds that an answer may take to begin
+    serve: Callable[[], AbstractAsyncContextManager[str]] | None = None  # yields the end of `product`, such as a URL
 
     @property
     def config(self) -> str:
         return f'[agent]\nproduct = "{self.product}"\ndeadline_s = 20\n[model]\nname = "offline"\n'
 
 
+@asynccontextmanager
+async def acp_command() -> AsyncIterator[str]:
+    folder = os.environ[FOLDER]
+    yield f"env PYTHONPATH={ROOT} {FOLDER}={folder} {sys.executable} -m tests.fakes.shops.acp_shop {folder}"
+
+
 RIGS = {
-    "a2a": BridgeRig("a2a:", asks=False, shows_calls=False, steers=False, serve=a2a_shop.shop),
-    "http": BridgeRig("http:", asks=False, shows_calls=False, steers=False, serve=http_shop.shop),
+    "a2a": BridgeRig("a2a:", asks=False, shows_calls=False, serve=a2a_shop.shop),
+    "acp": BridgeRig("acp:", price="read", starts_s=3, serve=acp_command),
+    "http": BridgeRig("http:", asks=False, shows_calls=False, serve=http_shop.shop),
     "langgraph": BridgeRig("langgraph:tests.fakes.shops.langgraph_shop:keeping", keeps_questions=False),
     "langgraph without checkpointer": BridgeRig("langgraph:tests.fakes.shops.langgraph_shop:shop", asks=False),
     "openai-agents": BridgeRig("openai-agents:tests.fakes.shops.openai_agents_shop:shop"),
@@ -53,10 +61,11 @@ SAMPLE = "pydantic-ai"
 
 
 @pytest.fixture(params=[pytest.param(name, marks=() if name == SAMPLE else pytest.mark.gate) for name in RIGS])
-async def rig(request: pytest.FixtureRequest) -> AsyncIterator[BridgeRig]:
-    Ledger.ordered.clear()
-    Ledger.counting.clear()
-    Ledger.counted = None
+async def rig(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[BridgeRig]:
+    (notes := tmp_path / "notes").mkdir()
+    monkeypatch.setenv(FOLDER, str(notes))
     rig: BridgeRig = RIGS[request.param]
     if rig.serve is None:
         yield rig
@@ -75,6 +84,7 @@ EXAMPLES = (
     "pydantic-ai:pydantic_ai_shop:shop",
     "langgraph:langgraph_shop:shop",
     "openai-agents:openai_agents_shop:shop",
+    f"acp:{sys.executable} acp_shop.py",
 )
 
 
@@ -118,7 +128,8 @@ async def test_the_servers_of_the_documentation_answer(
 
 def test_every_example_is_run() -> None:
     there = {path.stem for path in (ROOT / "docs" / "examples").glob("*_shop.py")}
-    assert there == {product.split(":")[1] for product in EXAMPLES} | set(SERVERS)
+    named = {re.findall(r"\w+_shop", product)[0] for product in EXAMPLES}
+    assert there == named | set(SERVERS)
 
 
 async def test_it_answers_knows_the_conversation_and_long_answers_are_split_in_order(rig: BridgeRig) -> None:
@@ -146,7 +157,7 @@ async def test_its_tools_run_and_are_steps_of_the_turn(rig: BridgeRig) -> None:
         (session,) = (await gateway.operator("GET /v1/all-sessions"))["sessions"]
         hops = (await gateway.operator(f"GET /v1/all-sessions/{session['id']}"))["hops"]
         steps = [(hop["facts"]["tool"], hop["facts"].get("outcome")) for hop in hops if hop["hop"].startswith("tool_")]
-        assert ([("price", None), ("price", "done")] if rig.shows_calls else []) == steps
+        assert ([(rig.price, None), (rig.price, "done")] if rig.shows_calls else []) == steps
 
 
 async def test_a_tool_waits_for_approval(rig: BridgeRig) -> None:
@@ -157,25 +168,25 @@ async def test_a_tool_waits_for_approval(rig: BridgeRig) -> None:
         await ada.say("order tea")
         question = await ada.answer()
         assert "tea" in question.text
-        assert [] == Ledger.ordered
+        assert [] == ledger().ordered
         await ada.press("Allow once")
         assert "tea is ordered" in (await ada.answer()).text
         await ada.say("order gold")
         await ada.answer("gold")
         await ada.press("Deny")
         assert "gold is ordered" not in (await ada.answer()).text
-        assert ["tea"] == Ledger.ordered
+        assert ["tea"] == ledger().ordered
 
 
 async def test_a_message_in_between_is_heard(rig: BridgeRig) -> None:
-    Ledger.counted = asyncio.Event()
+    ledger().slow.touch()
     async with running(rig) as gateway:
         ada = gateway.person()
         await ada.say("stock of tea")
-        await gateway.until(lambda: Ledger.counting == ["tea"], "the count")
+        await gateway.until(lambda: ledger().counting == ["tea"], "the count")
         await ada.say("hurry up")
         await asyncio.sleep(0.1)
-        Ledger.counted.set()
+        ledger().slow.unlink()
         answer = await ada.answer()
         assert "You said: hurry up" in answer.text
 
@@ -186,13 +197,13 @@ async def test_stop_ends_a_run_that_hangs_and_the_next_message_is_answered(rig: 
         await ada.say("hang")
         await gateway.until(lambda: any("One moment" in message.text for message in ada.messages()), "the beginning")
         await ada.say("/stop")
-        assert "One moment" in (await ada.answer("Stopped")).text
+        assert "One moment" in (await ada.answer("(Stopped.)")).text
         await ada.say("hello")
         await ada.answer("You said: hello")
 
 
 async def test_a_run_that_hangs_ends_at_the_deadline_and_one_that_breaks_says_so(rig: BridgeRig) -> None:
-    async with running(rig, "deadline_s = 1\nworking_s = 0\n") as gateway:
+    async with running(rig, f"deadline_s = {1 + rig.starts_s}\nworking_s = 0\n") as gateway:
         ada = gateway.person()
         await ada.say("hang")
         assert "One moment" in (await ada.answer("time")).text
@@ -227,21 +238,17 @@ async def test_an_approval_after_a_kill_runs_the_tool(rig: BridgeRig, tmp_path: 
 
 
 @pytest.mark.gate
-async def test_a_kill_while_a_tool_runs_loses_nothing_and_says_nothing_twice(
-    rig: BridgeRig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (slow := tmp_path / "slow").touch()
-    counts = tmp_path / "counts"
-    monkeypatch.setenv("SHOP_COUNTS", str(counts))
+async def test_a_kill_while_a_tool_runs_loses_nothing_and_says_nothing_twice(rig: BridgeRig, tmp_path: Path) -> None:
+    ledger().slow.touch()
     async with open_world(rig, tmp_path) as (world, telegram):
         chat = telegram.direct(PERSON)
         async with world.life(killed=True) as running:
             telegram.say(chat, "stock of tea")
-            await running.until(counts.exists, "the count")
-        slow.unlink()
+            await running.until(lambda: bool(ledger().counting), "the count")
+        ledger().slow.unlink()
         async with world.life() as running:
             await running.answered(telegram, "The shop says: ")
             telegram.say(chat, "count")
             await running.answered(telegram, "I have heard 2 messages.")
     assert 2 == len(telegram.answers(chat))
-    assert (1 if rig.shows_calls else 2) >= len(counts.read_text().split())
+    assert (1 if rig.shows_calls else 2) >= len(ledger().counting)

@@ -26,6 +26,7 @@ APART = ("agent/coach/", "channels/simulators/", "gateway/testing/")
 
 FOR_THE_MODEL = {
     "gateway/sessions/aside.py",
+    "agent/bridges/acp.py",
     "agent/bridges/foreign_turn.py",
     "agent/context/compaction.py",
     "agent/context/layers.py",
