@@ -41,6 +41,7 @@ from gateway.operators.models import (
     TriedModel,
     User,
 )
+from gateway.operators.replay_models import Replay, ReplayWish
 from gateway.operators.service import Operators
 from gateway.store.engine import Store
 from gateway.telemetry import RECENT
@@ -75,7 +76,7 @@ _NAV = ("overview", "people", "sessions", "chat", "schedules", "inbox", "outbox"
 
 Form = Mapping[str, str]
 NOTHING: Form = {}
-Changed = User | DeniedRequest | OutboxChange | ScheduleRow | Reloaded | TriedModel | PauseChange
+Changed = User | DeniedRequest | OutboxChange | ScheduleRow | Reloaded | TriedModel | PauseChange | Replay
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +103,10 @@ _ACTIONS: Mapping[str, FormAction] = {
     "resume": FormAction(lambda do, by, _form: do.resume(by), "overview"),
     "try_model": FormAction(lambda do, by, form: do.try_model(by, ModelName(model=_field(form, "model"))), "overview"),
     "set": FormAction(lambda do, by, form: do.change_setting(by, _setting_of(form)), "config"),
+    "replay": FormAction(
+        lambda do, by, form: do.replay_turn(by, _field(form, "id"), ReplayWish(model=_field(form, "model") or None)),
+        "sessions",
+    ),
     "discard": FormAction(lambda do, by, form: do.discard_part(by, _id_of(form)), "outbox"),
 }
 """Value of a form's field `do` -> action."""
@@ -236,6 +241,7 @@ class Console:
         status: int = 200,
         given: Form = NOTHING,
         problem: str = "",
+        replay: Replay | None = None,
     ) -> web.Response:
         name = place.name
         view, template = self._views[name], f"{name}.html"
@@ -246,7 +252,7 @@ class Console:
         if name == CHAT and visitor.acts and visitor.kind != "key":
             browser = await self._let_in(operators, visitor, browser)
         chat = "" if browser is None else browser.chat
-        wanted = WantedPage(visitor, place.query, operators, timezone, chat, given, problem)
+        wanted = WantedPage(visitor, place.query, operators, timezone, chat, given, problem, replay)
         try:
             data = await view.data(wanted)
         except GatewayError as error:
@@ -316,8 +322,9 @@ class Console:
             if acting.page == "config":  # its page shows the problem beside the field
                 return await self._render(page, visitor, request, status=409, given=given, problem=words)
             return await self._render(page, visitor, request, words, status=409)
-        if "HX-Request" in request.headers:
-            return await self._render(page, visitor, request, _done_words(form["do"], done, locale))
+        if "HX-Request" in request.headers or isinstance(done, Replay):  # no page shows a replay again
+            replay = done if isinstance(done, Replay) else None
+            return await self._render(page, visitor, request, _done_words(form["do"], done, locale), replay=replay)
         raise web.HTTPSeeOther(page.address)
 
     def _address_in(self, form: Form) -> PageAddress | None:
@@ -328,6 +335,9 @@ class Console:
 
 
 def _done_words(action: str, done: Changed, locale: str | None) -> str:
+    if isinstance(done, Replay):
+        count = sum(not pair.is_same for pair in done.steps)
+        return HARNESS.plural(locale, "ops.done_replay", count)
     found = {name: str(value) for name, value in done}
     if isinstance(done, TriedModel):
         action = "try_model" if done.works else "try_model_fails"

@@ -12,6 +12,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, pass_context
 from jinja2.runtime import Context
 from markupsafe import Markup, escape
 
+from agent.replay.steps import StepPair
 from gateway.console.logins import ConsoleVisitor
 from gateway.console.settings_page import ConsoleSettings
 from gateway.operators.actions import OperationRefused
@@ -31,6 +32,7 @@ from gateway.operators.models import (
     TurnLine,
     UsageByQuery,
 )
+from gateway.operators.replay_models import Replay, TurnQuery
 from gateway.operators.service import Operators
 from gateway.safety.names import place_of_session, second, short, short_of
 from gateway.store.reports import NEED_SOMEBODY
@@ -145,6 +147,7 @@ class WantedPage:
     chat: str  # of this browser in the web chat; "": none yet
     given: Mapping[str, str]  # the form that was refused; empty: none
     problem: str  # why
+    replay: Replay | None = None  # of the turn that the page shows, just made
 
     @property
     def by(self) -> str:
@@ -182,6 +185,7 @@ def views(config: ConsoleSettings, log: Log) -> dict[str, View]:
         "person": View(_person, nav="people"),
         "sessions": View(_sessions, 10),
         "session": View(_session, 3, "sessions"),
+        "turn": View(_turn, nav="sessions"),
         "chat": View(_chat, 1),
         "schedules": View(_schedules, 10),
         "inbox": View(_inbox, 5),
@@ -245,6 +249,15 @@ async def _sessions(wanted: WantedPage) -> Data:
 
 async def _session(wanted: WantedPage) -> Data:
     return await _timeline(wanted, wanted.query.get("id", ""), 30)
+
+
+async def _turn(wanted: WantedPage) -> Data:
+    shown = await wanted.operators.show_turn(wanted.by, wanted.query.get("id", ""), TurnQuery())
+    status = await wanted.operators.status(wanted.by)
+    replay = wanted.replay
+    steps = [StepPair(step, None, ()) for step in shown.run.steps] if replay is None else replay.steps
+    runs = {"recorded": shown.run.figures} | ({} if replay is None else {"replayed": replay.replayed})
+    return {"shown": shown, "models": [*(status.models or {})], "replay": replay, "steps": steps, "runs": runs}
 
 
 async def _timeline(wanted: WantedPage, id_: str, most_turns: int) -> Data:

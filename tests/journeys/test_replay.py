@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,9 @@ from gateway.cli.root import root
 from gateway.errors import GatewayError
 from gateway.operators.client import call
 from gateway.testing.model import Call, Fault, Reply
+from tests.fakes.browser import browser, chromium
 from tests.journeys.house import House, house, results
+from tests.journeys.test_console import CUT, link_of, owned, visiting
 
 AGENTS = {
     "strict.md": "---\nname: strict\ndescription: A strict coach\n---\nYou are strict.\n",
@@ -135,3 +138,60 @@ async def test_what_cannot_run_again_is_refused_in_a_sentence(tmp_path: Path) ->
         found = await replay(here, turn, agent="reader")
         assert "The agent reader has no tool log_practice, which this turn called." in found["notes"]
         assert "You read." in str(here.model.requests[-1].body["messages"][0])
+
+
+async def test_the_console_shows_a_turn_beside_its_replay(tmp_path: Path) -> None:
+    async with house(tmp_path, access="pairing") as here:
+        await owned(here)
+        turn = await talk(here)
+        (session,) = {row["session_id"] for row in await here.rows("SELECT session_id FROM turns")}
+        async with visiting(*await link_of(here)) as machine:
+            assert f'href="/console/turn?id={turn}"' in (await machine.get(f"/session?id={session}"))[1]
+            _, page = await machine.get(f"/turn?id={turn}")
+            assert (True, False) == ("Do scales, as always." in page, "Replayed" in page), page
+            here.model.answers(Reply(calls=(Call("get_journey_stats"),)), Reply("Play <long> bows."))
+            form = {"do": "replay", "id": turn, "model": "openai:journey", "at": f"/console/turn?id={turn}"}
+            status, page = await machine.post("/act", **form)
+            assert (200, True) == (status, "The turn ran again. 2 steps are different." in page), page
+            for words in ("not in the record", "Do scales, as always.", "Play &lt;long&gt; bows.", "Not in the record"):
+                assert words in page
+            status, page = await machine.post("/act", **form | {"model": "openai:gone"})
+            assert (409, True) == (status, "no model &#39;openai:gone&#39; is configured" in page), page
+        here.sim.say(1, "/console")
+        link = re.search(r"(http://\S+/console)#(\S+)", (await here.told(1, "opens the console")).text)
+        assert link is not None
+        async with visiting(link[1], link[2]) as owner:  # people's words are for the operator at the machine alone
+            assert "/console/turn" not in (await owner.get(f"/session?id={session}"))[1]
+            status, page = await owner.get(f"/turn?id={turn}")
+            assert (404, False) == (status, "scales" in page)
+            assert 409 == (await owner.post("/act", do="replay", id=turn))[0]
+
+
+@pytest.mark.browser
+@pytest.mark.timeout(240)
+@pytest.mark.skipif(chromium() is None, reason="no Chromium is installed (Debian: apt-get install chromium)")
+async def test_a_replay_in_the_console_is_whole_on_a_phone_and_on_a_desk(tmp_path: Path) -> None:
+    async with house(tmp_path) as here, browser(tmp_path / "profile") as page:
+        turn = await talk(here)
+        await page.look(1280, 900)
+        await page.go((await here.operator("POST /v1/console"))["link"])
+        await page.until("document.querySelector('h1')?.textContent === 'How it is doing'")
+        await page.go(await page.value(f"location.origin + '/console/turn?id={turn}'"))
+        await page.until("typeof htmx !== 'undefined' && !!document.getElementById('model')")
+        wide = "Play long bows, " + "slowly" * 60 + "."
+        here.model.answers(Reply(wide, calls=(Call("get_journey_stats"),)), Reply(f"{wide}\n\nThen rest."))
+        await page.value("document.getElementById('model').value = 'openai:journey'; 1")
+        await page.value("document.querySelector('form.search button').click()")
+        await page.until("document.querySelectorAll('.sides').length === 3")
+        assert "different" in await page.value("document.querySelector('.turn h2').textContent")
+        await page.value("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
+        sides = "[...document.querySelector('.sides').children].map((each) => each.getBoundingClientRect().top)"
+        for width, dark in ((390, False), (390, True), (1280, False), (1280, True)):
+            await page.look(width, 844, phone=width < 500, dark=dark)
+            assert [] == await page.barriers()
+            assert [] == await page.value(CUT)
+            assert await page.value("document.documentElement.scrollWidth <= innerWidth")
+            first, second = await page.value(sides)
+            assert (width > 500) == (first == second)
+            await page.picture(tmp_path / f"replay-{width}-{'dark' if dark else 'light'}.png")
+        assert [] == page.complaints
