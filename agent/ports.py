@@ -18,7 +18,15 @@ from agent.permission_rules import NO_PERMISSIONS, TurnPermissions
 from agent.pictures import LoadPictures
 from agent.prices import TokenPrices
 from agent.transcript import EndReason, Item, JournalEvent, ModelResponded, ToolCall, ToolReturned, UserItem
-from agent.turn_progress import HistoryShortened, QuestionPut, ToolEnded, ToolProgress, ToolStarted, TurnFinished
+from agent.turn_progress import (
+    HistoryShortened,
+    ModelAnswered,
+    QuestionPut,
+    ToolEnded,
+    ToolProgress,
+    ToolStarted,
+    TurnFinished,
+)
 
 P = ParamSpec("P")
 
@@ -231,7 +239,9 @@ class ChatModel(Protocol):
 # ---------------------------------------------------------------- the turn
 
 
-TurnEvent = ModelEvent | ToolStarted | ToolProgress | ToolEnded | QuestionPut | HistoryShortened | TurnFinished
+TurnEvent = (
+    ModelEvent | ToolStarted | ToolProgress | ToolEnded | ModelAnswered | QuestionPut | HistoryShortened | TurnFinished
+)
 """An event of a turn; `agent.turn_events` streams them."""
 
 

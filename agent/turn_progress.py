@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from agent.transcript import EndReason
+from agent.transcript import CallOutcome, EndReason, Usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -12,6 +12,7 @@ class ToolStarted:
 
     name: str
     call_key: str = ""
+    arguments: str = "{}"  # JSON object as it runs
     words: str = ""  # catalogue key of its action; empty: show its name
 
 
@@ -31,8 +32,9 @@ class ToolEnded:
     """A tool call ended."""
 
     name: str
-    success: bool
+    outcome: CallOutcome
     call_key: str = ""
+    content: str = ""  # its result as the model sees it: a JSON object {"success", "data", "error"}
     took_s: float | None = field(default=None, compare=False)  # None: it did not run
 
 
@@ -41,6 +43,14 @@ class QuestionPut:
     """The turn waits: its person was asked to approve this tool."""
 
     tool: str
+
+
+@dataclass(frozen=True, slots=True)
+class ModelAnswered:
+    """A response of the model is journaled, with the tokens and cost of its call."""
+
+    model: str  # provider:name
+    usage: Usage
 
 
 @dataclass(frozen=True, slots=True)

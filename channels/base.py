@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from channels.markdown.tree import Block
 from channels.messages import Address, Attachment, InboundEvent, OutboundPart, Receipt, Rejected, Rendered
+from channels.turn_steps import TurnStep
 
 if TYPE_CHECKING:
     from aiohttp import web
@@ -256,6 +257,19 @@ class FollowsAnswers(Protocol):
 
     def follow(self, address: Address, turn_id: str, text: str) -> None:
         """Pass on the turn's answer so far, as Markdown; it replaces the text before. Never block."""
+        ...
+
+
+@runtime_checkable
+class FollowsSteps(Protocol):
+    """A channel that tells programs or terminals the steps of a turn: tool calls, costs; they are no messages."""
+
+    def is_followed(self, address: Address) -> bool:
+        """Return True if a program reads along in this chat."""
+        ...
+
+    def follow_step(self, address: Address, turn_id: str, step: TurnStep) -> None:
+        """Pass on a step of the turn. Never block."""
         ...
 
 

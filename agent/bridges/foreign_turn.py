@@ -293,7 +293,7 @@ class ForeignTurn(TurnEnding):
         response = self._to_response(event)
         await self.scope.journal.record(response, *(self._to_intent(response, at) for at in range(len(event.calls))))
         for at, call in enumerate(event.calls):
-            self.scope.ports.watchers.progress(ToolStarted(call.name, self._key(response, at)))
+            self.scope.ports.watchers.progress(ToolStarted(call.name, self._key(response, at), call.arguments))
 
     async def _record_result(self, event: Returned) -> None:
         """Journal the first result of a call; others, and those of unknown calls, are dropped."""
@@ -304,7 +304,7 @@ class ForeignTurn(TurnEnding):
         scrubbed = self.scope.ports.journal.scrub(content)
         returned = self._to_result(*found, scrubbed, outcome)
         await self.scope.journal.record(returned)
-        self.scope.ports.watchers.progress(ToolEnded(returned.name, not event.failed, returned.call_key))
+        self.scope.ports.watchers.progress(ToolEnded(returned.name, outcome, returned.call_key, scrubbed))
 
     def _find(self, call_id: str) -> Call | None:
         """Return an open call by its id; None if there is none."""

@@ -293,8 +293,10 @@ class Pipeline:
     async def _execute(self, use: ToolUse, pending: PendingCall) -> object:
         """Return the tool's data or local effect; every failure ends the call with a result, never the turn."""
         tool = use.tool
+        with self._own_check(use, "arguments"):
+            arguments = to_json(use.arguments)
         await self.scope.ports.watchers.let_watchers_read()
-        self.scope.ports.watchers.progress(ToolStarted(tool.name, pending.key, tool.says))
+        self.scope.ports.watchers.progress(ToolStarted(tool.name, pending.key, arguments, tool.says))
         pending.note_start()
         limit_s = self._limit_s(tool)
         unsure = CallOutcome.UNKNOWN if tool.effect.is_outside else CallOutcome.FAILED
@@ -412,7 +414,7 @@ class Pipeline:
     def _classify(self, pending: PendingCall, returned: ToolReturned, ended: _CallEnded | None) -> CallResult:
         """Report the end of the call, and return its result with flags for recovery."""
         self.scope.ports.watchers.progress(
-            ToolEnded(returned.name, returned.outcome is CallOutcome.DONE, pending.key, pending.took_s)
+            ToolEnded(returned.name, returned.outcome, pending.key, returned.content, pending.took_s)
         )
         if ended is None:
             return CallResult(returned)

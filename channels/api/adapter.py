@@ -5,6 +5,7 @@ and JSON.
 """
 
 import asyncio
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
@@ -13,6 +14,7 @@ from channels.base import ChannelConnection, ChannelState, Limits, NotPersisted,
 from channels.clocks import steady_now
 from channels.markdown.tree import clean
 from channels.messages import DEFAULT_TENANT, Address, ChatKind, InboundMessage, OutboundPart, Receipt, Sender
+from channels.turn_steps import TurnStep
 from channels.viewers.plain_renderer import PlainRenderer
 
 API_LIMITS = Limits(
@@ -37,12 +39,17 @@ def key_id_at(address: Address) -> str | None:
     return address.chat.partition(":")[0] if address.channel == CHANNEL else None
 
 
+MOST_STEPS = 256
+"""Unread steps of one waiting program; the oldest are dropped."""
+
+
 class AnswerWatch:
     """One waiting program's view of its conversation: the answer so far, and a wake-up."""
 
     def __init__(self) -> None:
         self.turn_id: str | None = None  # turn of the current answer; None: none yet
         self.text = ""  # of the answer so far, clean; shorter than before if text was discarded
+        self.steps: deque[tuple[str, TurnStep]] = deque(maxlen=MOST_STEPS)  # unread, each with its turn
         self.said = False  # a message was stored in the conversation since this was last reset
         self._news = asyncio.Event()
 
@@ -112,6 +119,13 @@ class ApiChannel:
         """Pass the answer so far to the waiting programs."""
         for watch in self._watches.get(address, ()):
             watch.turn_id, watch.text = turn_id, text
+            watch.note()
+
+    def follow_step(self, address: Address, turn_id: str, step: TurnStep) -> None:
+        """Pass a step of the turn to the waiting programs."""
+        for watch in self._watches.get(address, ()):
+            watch.turn_id = turn_id
+            watch.steps.append((turn_id, step))
             watch.note()
 
     # ------------------------------------------------------------ for the HTTP side

@@ -212,6 +212,7 @@ class CoachRoutes:
             user=body.user,
             session=body.session,
             stream=False,
+            steps=False,
             wait_s=body.wait_s,
         )
         turn = await answer_of(self.conversations, await say(self.conversations, call, said), said.wait_s)

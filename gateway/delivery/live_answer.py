@@ -14,13 +14,12 @@ import structlog
 
 from agent.catalogue import Catalogue
 from agent.errors import Fenced
-from agent.ports import TextDelta, TextDiscarded, TurnEvent
-from agent.turn_events import EventReader, Watcher
-from agent.turn_progress import ToolProgress, ToolStarted, TurnFinished
+from agent.ports import TextDelta, TextDiscarded
+from agent.turn_events import EventReader
+from agent.turn_progress import ToolProgress, ToolStarted
 from channels.base import (
     Channel,
     EditsMessages,
-    FollowsAnswers,
     Reaction,
     Reacts,
     ShowsTyping,
@@ -38,7 +37,7 @@ from gateway.delivery.splitter import MAX_PARTS
 from gateway.failpoints import failpoint
 from gateway.store import journal, outbox
 from gateway.store.engine import Connection, Store
-from gateway.store.journal import Fence, TurnRow
+from gateway.store.journal import Fence
 from gateway.store.outbox import OutboxPart, OutboxRow
 
 log = structlog.get_logger()
@@ -505,53 +504,3 @@ def tool_words(texts: Catalogue, locale: str | None, event: ToolStarted | ToolPr
     else:
         words = texts.text(locale, "answer.tool_runs", tool=event.name.replace("_", " "))
     return " ".join(words[:MAX_CHARS].split())
-
-
-EVERY_S = 0.05
-"""Seconds between two updates for followers; each processes the whole text."""
-
-MOST_CHARS = 20_000
-"""Longer texts come with the final answer only, because each update would cost milliseconds."""
-
-
-class FollowedAnswer:
-    """The growing text of one turn, for viewers that follow it."""
-
-    def __init__(self, channel: FollowsAnswers, address: Address, turn_id: str, clean: Callable[[str], str]) -> None:
-        """Take the function that turns model text into what a person may see."""
-        self._channel = channel
-        self._address = address
-        self._turn_id = turn_id
-        self._clean = clean
-        self._pieces: list[str] = []
-        self._chars = 0
-        self._timer: asyncio.TimerHandle | None = None
-
-    def note(self, event: TurnEvent) -> None:
-        """Process an event of the turn, without waiting."""
-        if isinstance(event, TextDelta):
-            self._pieces.append(event.text)
-            self._chars += len(event.text)
-            self._plan()
-        elif isinstance(event, TextDiscarded):
-            self._pieces, self._chars = [event.kept_text], len(event.kept_text)
-            self._plan()
-        elif isinstance(event, TurnFinished) and self._timer is not None:
-            self._timer.cancel()  # the final answer is on its way
-
-    def _plan(self) -> None:
-        if self._timer is None and self._chars <= MOST_CHARS and self._channel.is_followed(self._address):
-            self._timer = asyncio.get_running_loop().call_later(EVERY_S, self._tell)
-
-    def _tell(self) -> None:
-        self._timer = None
-        if self._chars <= MOST_CHARS:
-            self._pieces = ["".join(self._pieces)]
-            self._channel.follow(self._address, self._turn_id, self._clean(self._pieces[0]).strip())
-
-
-def followers(channel: Channel, turn: TurnRow, clean: Callable[[str], str]) -> tuple[Watcher, ...]:
-    """Return watchers for the turn's channel: one if it follows answers, else none."""
-    if not isinstance(channel, FollowsAnswers):
-        return ()
-    return (FollowedAnswer(channel, turn.address, turn.id, clean).note,)

@@ -11,7 +11,7 @@ from agent.context.sizes import RequestSizes
 from agent.errors import FailureKind
 from agent.journal import fallback_of
 from agent.ports import ChatModel, ModelFacts, ModelFailure, ModelRequest, OnModelEvent, TurnEvent
-from agent.transcript import JournalEvent, ModelResponded, ToolReturned, Usage
+from agent.transcript import CallOutcome, JournalEvent, ModelResponded, ToolReturned, Usage
 from agent.turn_progress import ToolEnded
 from channels.clocks import wall_now
 from gateway.spans import Attributes, note_past, span
@@ -189,6 +189,7 @@ class MeasuredTurns:
     def note_event(self, event: TurnEvent) -> None:
         """Record and log how long a tool ran."""
         if isinstance(event, ToolEnded) and event.took_s is not None:
+            is_done = event.outcome is CallOutcome.DONE
             name = event.name if event.name in self._names else OTHER
             series(TOOL_SECONDS, name).observe(event.took_s)
             attributes = {
@@ -197,9 +198,9 @@ class MeasuredTurns:
                 "gen_ai.tool.type": "function",
                 "gen_ai.tool.call.id": event.call_key,
             }
-            note_past(f"execute_tool {name}", event.took_s, attributes, "" if event.success else "tool_error")
+            note_past(f"execute_tool {name}", event.took_s, attributes, "" if is_done else "tool_error")
             took_s = round(event.took_s, 3)
-            log.debug("tool_ended", tool=event.name, call_key=event.call_key, success=event.success, took_s=took_s)
+            log.debug("tool_ended", tool=event.name, call_key=event.call_key, success=is_done, took_s=took_s)
 
     def note_journaled(self, events: Iterable[JournalEvent]) -> None:
         """Count results and fallbacks."""

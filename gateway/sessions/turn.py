@@ -40,10 +40,11 @@ from agent.transcript import (
     answer_text,
 )
 from agent.turn_events import TurnEvents
-from agent.turn_progress import HistoryShortened, QuestionPut, ToolEnded, TurnFinished
+from agent.turn_progress import HistoryShortened, ModelAnswered, QuestionPut, ToolEnded, TurnFinished
 from channels.base import Channel, Reaction, SendsMedia
 from channels.messages import SystemEvent
-from gateway.delivery.live_answer import HiddenAnswer, LiveAnswer, followers
+from gateway.delivery.followers import followers
+from gateway.delivery.live_answer import HiddenAnswer, LiveAnswer
 from gateway.delivery.message_parts import OutboundMessage, to_parts
 from gateway.failpoints import failpoint
 from gateway.sessions import commits
@@ -108,7 +109,8 @@ class RunningTurn(TurnLifecycle):
         self._is_read = turn.kind != SUBAGENT  # by a person, in the chat
         is_seen = turn.kind not in (SUBAGENT, HEARTBEAT)  # while it runs
         clean = deps.process.scrubber.last_look
-        self._watched = TurnEvents(deps.shown.watch.note_event, *(followers(channel, turn, clean) if is_seen else ()))
+        followed = followers(channel, turn, clean, deps.shown.texts, self.principal.locale) if is_seen else ()
+        self._watched = TurnEvents(deps.shown.watch.note_event, *followed)
         self._answer = OutboundMessage(
             turn.address,
             claim.answer,
@@ -272,6 +274,8 @@ class RunningTurn(TurnLifecycle):
         for event in events:
             if isinstance(event, Recovered) and event.fallback is Fallback.COMPACTED:
                 self._watched.publish(HistoryShortened(event.fallback))
+            elif isinstance(event, ModelResponded):
+                self._watched.publish(ModelAnswered(event.model, event.usage))
             elif isinstance(event, TurnEnded):
                 self._watched.publish(TurnFinished(event.reason))
 

@@ -1,6 +1,7 @@
 """`/v1/chat` over real HTTP: a request is a durable message, answered once, if its program waits or not."""
 
 import asyncio
+import json
 from contextlib import suppress
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 from gateway.testing.model import Call, Fault, Reply
 from tests.fakes.api import ApiProgram, api_house
 
+USED = ("model", "input_tokens", "output_tokens", "cost_usd")
 PRICED = "[model.prices]\ninput_usd_per_mtok = 2\noutput_usd_per_mtok = 10\n"
 
 
@@ -134,6 +136,25 @@ async def test_a_stream_says_the_answer_as_it_is_written(tmp_path: Path) -> None
     assert len(names) > 4
     assert text == "".join(data["text"] for name, data in events if name == "delta")
     assert (text, "done") == (events[-1][1]["answer"], events[-1][1]["state"])
+
+
+async def test_a_stream_tells_the_steps_of_its_own_turn_if_asked(tmp_path: Path) -> None:
+    async with api_house(tmp_path, config=PRICED) as here:
+        program = await here.program()
+        calls = (Call("get_user_skills"), Call("log_practice", '{"minutes": -1}'))
+        for _ in range(2):
+            here.model.answers(Reply(calls=calls), Reply("You play nothing yet."))
+        events = await program.events("/v1/chat", {"message": "what do I play?", "stream": True, "steps": True})
+        silent = await program.events("/v1/chat", {"message": "and now?", "stream": True})
+    steps = [(name, data) for name, data in events if name not in {"turn", "delta", "replace", "done"}]
+    (called,) = (data for name, data in steps if name == "tool_call")
+    done, failed = (data for name, data in steps if name == "tool_result")
+    spent = [data for name, data in steps if name == "usage"]
+    assert ("get_user_skills", {"include_archived": False}) == (called["name"], json.loads(called["arguments"]))
+    assert (called["call"], "done", True) == (done["call"], done["outcome"], json.loads(done["result"])["success"])
+    assert ("log_practice", "failed", None) == (failed["name"], failed["outcome"], failed["took_s"])
+    assert (2, "openai:api", 100, 10, 0.0003) == (len(spent), *(spent[0][key] for key in USED))
+    assert {"turn", "delta", "done"} >= {name for name, _ in silent}
 
 
 async def test_what_turns_out_void_is_replaced(tmp_path: Path) -> None:

@@ -5,10 +5,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 
+import orjson
 from aiohttp import web
 from pydantic import Field
 
 from channels.api.adapter import address_of_session
+from channels.turn_steps import TurnStep
 from gateway.access.api_keys import OWNER_USER, Scope
 from gateway.http.api.conversations import Asked, Conversations, new_handle
 from gateway.http.api.problems import ApiRefusal, Code
@@ -32,6 +34,9 @@ class ChatRequest(ApiModel):
     user: str | None = Field(None, pattern=NAME, description="The user of your program who writes. Default: `main`.")
     session: str = Field("main", pattern=NAME, description="The conversation. The agent remembers each one separately.")
     stream: bool = Field(False, strict=True, description="Answer as server-sent events: turn, delta, replace, done.")
+    steps: bool = Field(
+        False, strict=True, description="With `stream`, also the events tool_call, tool_result, tasks and usage."
+    )
     wait_s: float = Field(
         120.0,
         ge=0,
@@ -127,7 +132,7 @@ class ChatRoutes:
         assert isinstance(body, ChatRequest), "the route table names this model"
         asked = await say(self.conversations, call, body)
         if body.stream:
-            return await self._stream(call, asked)
+            return await self._stream(call, asked, body)
         answer = await answer_of(self.conversations, asked, body.wait_s)
         return answer if answer.is_settled else to_json(answer, 202)
 
@@ -164,7 +169,7 @@ class ChatRoutes:
             sessions=tuple(HeardSessionAnswer(session=row.session, heard_at=row.heard_at) for row in found)
         )
 
-    async def _stream(self, call: ApiRequest, asked: Asked) -> web.StreamResponse:
+    async def _stream(self, call: ApiRequest, asked: Asked, body: ChatRequest) -> web.StreamResponse:
         first = await self.conversations.look(asked)
         assert first is not None, "it was just stored"
         stream = EventStream(call.stream, asyncio.get_running_loop().time)
@@ -179,8 +184,11 @@ class ChatRoutes:
                 await stream.write(_piece(told, text))
                 told = text
 
+        async def tell_step(step: TurnStep) -> None:
+            await stream.write(to_event(step.type, orjson.dumps(step)))
+
         try:
-            answer = await self.conversations.wait(asked, MOST_WAIT_S, tell)
+            answer = await self.conversations.wait(asked, MOST_WAIT_S, tell, tell_step if body.steps else None)
         except ApiRefusal as refusal:  # the head is sent, so the error becomes an event
             await stream.write(to_event("error", refusal.problem.model_dump_json().encode()))
             return await stream.begin()

@@ -18,6 +18,7 @@ from channels.api.adapter import AnswerWatch, ApiChannel, address_of_session
 from channels.api.config import ApiAccount
 from channels.markdown.tree import clean
 from channels.messages import Address
+from channels.turn_steps import TurnStep
 from gateway.http.api.problems import ApiRefusal
 from gateway.http.api.turns import TurnAnswer, to_turn_answer
 from gateway.store import api_turns
@@ -39,6 +40,10 @@ MIN_AROUND_CHARS = 60
 
 Tell = Callable[[str], Awaitable[None]]
 """Receives the whole growing answer each time, now and then unchanged."""
+
+
+TellStep = Callable[[TurnStep], Awaitable[None]]
+"""Receives each step of the turn once."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,14 +156,16 @@ class Conversations:
         heard = await self._store.read(partial(api_turns.last_texts, address=asked.address, limit=20))
         return any(_is_quoted(said, text) for said in heard)
 
-    async def wait(self, asked: Asked, seconds: float, tell: Tell | None = None) -> TurnAnswer:
+    async def wait(
+        self, asked: Asked, seconds: float, tell: Tell | None = None, tell_step: TellStep | None = None
+    ) -> TurnAnswer:
         """Return the request's state once it is settled or the time is over. Pass the growing answer to `tell`.
 
         Raises:
             ApiRefusal: the request is unknown, or too many requests wait.
         """
         with self._seat(asked.key_id), self._channel.watch(asked.address) as watch:
-            return await _Waiting(self, asked, watch, tell).until_settled(seconds)
+            return await _Waiting(self, asked, watch, tell, tell_step).until_settled(seconds)
 
     async def _find(self, asked: Asked) -> tuple[AskedRow | None, int]:
         query = partial(api_turns.find_asked, address=asked.address, message_id=asked.message_id)
@@ -186,11 +193,19 @@ class Conversations:
 class _Waiting:
     """One waiting request."""
 
-    def __init__(self, conversations: Conversations, asked: Asked, watch: AnswerWatch, tell: Tell | None) -> None:
+    def __init__(
+        self,
+        conversations: Conversations,
+        asked: Asked,
+        watch: AnswerWatch,
+        tell: Tell | None,
+        tell_step: TellStep | None,
+    ) -> None:
         self._conversations = conversations
         self._asked = asked
         self._watch = watch
         self._tell = tell
+        self._tell_step = tell_step
         self._shown = ""
         self._turn_id: str | None = None  # the request's turn, once known
         self._other: str | None = None  # a turn of another request that was growing at the last look
@@ -204,8 +219,10 @@ class _Waiting:
             if self._is_to_be_looked_at() or now_s >= min(look_at_s, deadline_s):
                 answer = await self._look(brief=now_s < deadline_s)
                 if answer.is_settled or now_s >= deadline_s:
+                    await self._show_steps()
                     return answer
                 look_at_s = loop.time() + LOOK_EVERY_S
+            await self._show_steps()
             await self._show()
             await self._watch.wait(max(0.0, min(look_at_s, deadline_s) - loop.time()))
 
@@ -220,6 +237,13 @@ class _Waiting:
             raise ApiRefusal(404, "not_found", "there is no such request", "Send the message first.")
         self._turn_id, self._other = found.row.turn_id, writing
         return to_turn_answer(found, self._asked.user)
+
+    async def _show_steps(self) -> None:
+        """Pass on the unread steps of the request's turn; what came before it is another's."""
+        while self._watch.steps:
+            turn_id, step = self._watch.steps.popleft()
+            if self._tell_step is not None and turn_id == self._turn_id:
+                await self._tell_step(step)
 
     async def _show(self) -> None:
         if self._tell is None:

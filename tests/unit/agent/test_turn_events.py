@@ -4,6 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.ports import TextDelta, TextDiscarded, ThinkingDelta
+from agent.transcript import CallOutcome
 from agent.turn_events import LONGEST_WAIT_S, EventReader, TurnEvents
 from agent.turn_progress import ToolEnded, ToolProgress, ToolStarted
 from tests.fakes.virtual_time import run_virtually
@@ -14,7 +15,7 @@ EVENTS = st.one_of(
     st.just(TextDiscarded()),
     st.sampled_from("abc").map(lambda key: ToolStarted("t", key)),
     st.builds(ToolProgress, st.just("t"), st.sampled_from("abc"), st.sampled_from(["one", "two"])),
-    st.sampled_from("abc").map(lambda key: ToolEnded("t", True, key)),
+    st.sampled_from("abc").map(lambda key: ToolEnded("t", CallOutcome.DONE, key)),
 )
 
 

@@ -186,9 +186,9 @@ async def test_a_turn_out_of_time_starts_nothing():
 
 async def test_a_watcher_sees_tools_begin_and_end():
     port = FakeTurnPort()
-    await run(port, tools_of(Bench()), ("read", "{}"), ("nothing", "{}"))
+    read, nothing = await run(port, tools_of(Bench()), ("read", "{}"), ("nothing", "{}"))
     assert [
-        ToolStarted("read", "t/0/0"),
-        ToolEnded("read", True, "t/0/0"),
-        ToolEnded("nothing", False, "t/0/1"),
+        ToolStarted("read", "t/0/0", '{"n":0}'),
+        ToolEnded("read", CallOutcome.DONE, "t/0/0", read.content),
+        ToolEnded("nothing", CallOutcome.FAILED, "t/0/1", nothing.content),
     ] == port.progressed
