@@ -1,11 +1,14 @@
 """A program that talks by lines of JSON over its pipes: the lines, its last words on standard error, its end.
 
-It is started without a shell. It ends when its input closes, which the end of this process does, too.
+It is started without a shell, and ends with this process: its input closes then, and on Linux it is killed.
 """
 
 import asyncio
+import errno
 import os
+import shutil
 import signal
+import sys
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import ExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
@@ -23,6 +26,15 @@ MOST_NONSENSE = 100
 
 END_S = 1.0
 """Seconds that a program has to end after its input has closed, and again after SIGTERM; then it is killed."""
+
+_DIES_WITH_PARENT = """
+import ctypes, os, signal, sys
+ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
+for number in (signal.SIGPIPE, signal.SIGXFSZ):
+    signal.signal(number, signal.SIG_DFL)  # Python ignores them
+if os.getppid() == int(sys.argv[1]):
+    os.execvp(sys.argv[2], sys.argv[2:])
+"""
 
 ENDS_KEPT = 300
 """Bytes that are kept of either end of a longer line."""
@@ -120,15 +132,28 @@ class PeerProcess:
         return self._process.returncode is not None
 
 
+async def start_peer(ours: ExitStack, argv: Sequence[str], env: Mapping[str, str]) -> PeerProcess:
+    """Start a program; `ours` closes our ends of its pipes.
+
+    Raises:
+        OSError: it does not exist or cannot be started.
+    """
+    if shutil.which(argv[0], path=env.get("PATH")) is None:
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
+    if sys.platform == "linux":
+        argv = (sys.executable, "-IS", "-c", _DIES_WITH_PARENT, str(os.getpid()), *argv)
+    return PeerProcess(await start_program(ours, argv, env))
+
+
 @asynccontextmanager
 async def run_peer(argv: Sequence[str], env: Mapping[str, str]) -> AsyncIterator[PeerProcess]:
     """Run a program while the context is open.
 
     Raises:
-        OSError: it cannot be started.
+        OSError: it does not exist or cannot be started.
     """
     with ExitStack() as ours:
-        peer = PeerProcess(await start_program(ours, argv, env))
+        peer = await start_peer(ours, argv, env)
         async with beside(peer.keep_errors()):
             try:
                 yield peer

@@ -20,8 +20,7 @@ from mcp_types import (
     jsonrpc_message_adapter,
 )
 
-from agent.child_process import start_program
-from agent.peer_process import ENDS_KEPT, MAX_MESSAGE_BYTES, LongLine, PeerProcess
+from agent.peer_process import ENDS_KEPT, MAX_MESSAGE_BYTES, LongLine, PeerProcess, start_peer
 
 MOST_A_SECOND = 2000
 """Messages in a second, after which the program counts as broken; a call has one answer, and some notes of progress."""
@@ -43,7 +42,7 @@ async def program_transport(
         OSError: it cannot be started.
     """
     with ExitStack() as ours:
-        running = PeerProcess(await start_program(ours, argv, env))
+        running = await start_peer(ours, argv, env)
         on_start(running)
         to_session, from_server = anyio.create_memory_object_stream[SessionMessage | Exception](0)
         to_server, from_session = anyio.create_memory_object_stream[SessionMessage](0)

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import subprocess
 import sys
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from agent.transcript import CallOutcome
 from tests.fakes.agents import a_tool, an_agent, returned
 from tests.fakes.turn_port import FakeTurnPort, a_turn
 from tests.fakes.virtual_time import passes
+from tests.house.tree import ROOT
 
 FAMILY = """
 import os, signal, subprocess, sys
@@ -109,3 +111,24 @@ async def test_f47_a_tool_whose_program_hangs_is_timed_out_and_its_grandchildren
     assert 2 == len(pids)
     await until(lambda: not any(runs(pid) for pid in pids))
     assert "It hangs." == port.answer.split("\n")[0]
+
+
+PARENT = """
+import asyncio, sys
+from agent.peer_process import run_peer
+
+async def main():
+    async with run_peer(sys.argv[1:], {}):
+        await asyncio.sleep(60)
+
+asyncio.run(main())
+"""
+
+
+async def test_a_program_that_ignores_the_end_of_its_input_dies_with_a_killed_parent(tmp_path):
+    (noted := tmp_path / "pid").touch()
+    argv = [sys.executable, "-c", PARENT, "sh", "-c", f"echo $$ > {noted}; while :; do sleep 0.1; done"]
+    with subprocess.Popen(argv, cwd=ROOT) as parent:
+        await until(noted.read_text)
+        parent.kill()
+    await until(lambda: not runs(noted.read_text().strip()))
