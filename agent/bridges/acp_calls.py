@@ -31,6 +31,9 @@ from agent.transcript import AssistantItem, ToolCall
 SessionUpdate = AgentMessageChunk | ToolCallStart | ToolCallProgress
 """The updates of a session that a turn needs: neither thoughts, plans nor modes are shown."""
 
+MOST_CALLS = 100
+"""Calls that have begun and not ended."""
+
 CANCELLED = RequestPermissionResponse(outcome=DeniedOutcome(outcome="cancelled"))
 
 _FIELDS = ("title", "kind", "status", "content", "raw_input", "raw_output")
@@ -152,6 +155,8 @@ class PromptProgress:
     def _note(self, reported: ToolCallStart | ToolCallProgress | ToolCallUpdate) -> _Call:
         call = self._calls.get(reported.tool_call_id)
         if call is None:
+            if len(self._calls) == MOST_CALLS:
+                raise failure(FailureKind.SERVER, f"it made {MOST_CALLS} calls without an end")
             call = self._calls[reported.tool_call_id] = _Call("".join(self._text))
             self._text.clear()
         for name in _FIELDS:
@@ -183,6 +188,7 @@ class PromptProgress:
             self._steps += 1
             call.id = f"{self.exchange.turn}/{self._steps}"
             yield Responded(call.text, (ToolCall(call.id, call.kind, call.journaled),), state=self.state)
+            call.text = ""
 
     def _ask(self, call: _Call, asked: PermissionAsked) -> Iterator[ForeignEvent]:
         if call.arguments != call.journaled:

@@ -103,7 +103,7 @@ class AcpClient:
         """Do nothing: the program is stopped by `run_peer`."""
 
     async def _read(self) -> AsyncGenerator[dict[str, Any], None]:
-        """Yield answers and requests; report updates of the session."""
+        """Yield answers and requests; report notifications."""
         while (lines := await self._peer.read_lines()) is not None:
             for line in lines:
                 if isinstance(line, LongLine):
@@ -111,10 +111,10 @@ class AcpClient:
                 elif (message := _message_in(line)) is None:
                     if line.strip():
                         self._peer.note_nonsense(line, "ACP")
-                elif message.get("method") == "session/update":
+                elif "id" not in message:
                     await self._report(message, line)
                 else:
-                    self._requests += message.keys() >= {"method", "id"}
+                    self._requests += "method" in message
                     if self._requests > MOST_WAITING:
                         self._peer.fault = f"it asks more than {MOST_WAITING} questions at once"
                     else:
@@ -123,15 +123,17 @@ class AcpClient:
                     return
 
     async def _report(self, message: dict[str, Any], line: bytes) -> None:
+        """Report an update of the session, if a turn needs it."""
         match message:
-            case {"params": {"update": {"sessionUpdate": str(kind)}} as params} if kind in _SHOWN and self._session:
+            case {"method": "session/update", "params": {"update": {"sessionUpdate": str(kind)}, **rest} as params}:
+                if kind not in _SHOWN or not self._session or rest.get("sessionId") != self._session:
+                    return
                 try:
-                    found = SessionNotification.model_validate(params)
+                    update = SessionNotification.model_validate(params).update
                 except ValidationError:
                     self._peer.note_nonsense(line, "ACP")
-                    return
-                if found.session_id == self._session:
-                    await self.heard.put(cast("SessionUpdate", found.update))
+                else:
+                    await self.heard.put(cast("SessionUpdate", update))
 
 
 def _message_in(line: bytes) -> dict[str, Any] | None:

@@ -278,6 +278,11 @@ def test_a_call_without_an_end_has_failed() -> None:
     assert [("t1/1", True), ("t1/2", True), ("t1/3", True)] == ends
 
 
+def test_calls_that_never_end_are_bounded() -> None:
+    with pytest.raises(ModelFailure, match="100 calls without an end"):
+        taken([call(str(number)) for number in range(101)])
+
+
 def test_files_and_pictures_are_named() -> None:
     blocks = [
         {"type": "resource_link", "name": "a", "uri": "file:///a"},

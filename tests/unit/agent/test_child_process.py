@@ -119,7 +119,7 @@ from agent.peer_process import run_peer
 
 async def main():
     async with run_peer(sys.argv[1:], {}):
-        await asyncio.sleep(60)
+        await asyncio.Event().wait()
 
 asyncio.run(main())
 """
@@ -127,7 +127,7 @@ asyncio.run(main())
 
 async def test_a_program_that_ignores_the_end_of_its_input_dies_with_a_killed_parent(tmp_path):
     (noted := tmp_path / "pid").touch()
-    argv = [sys.executable, "-c", PARENT, "sh", "-c", f"echo $$ > {noted}; while :; do sleep 0.1; done"]
+    argv = [sys.executable, "-c", PARENT, "sh", "-c", f"echo $$ > {noted}; while :; do sleep 1; done"]
     with subprocess.Popen(argv, cwd=ROOT) as parent:
         await until(noted.read_text)
         parent.kill()
