@@ -1,11 +1,91 @@
-"""The people of a turn beside conversations: none is asked, none watches, none stops it."""
+"""The ports of a turn beside conversations: nothing of it is kept but its cost, and no person is asked or watches."""
 
 import asyncio
-from typing import NoReturn
+from collections.abc import Mapping, Sequence
+from typing import NoReturn, Protocol
 
 from agent.consent import AskedCall, Consent, TurnParked
-from agent.ports import TurnEvent
-from agent.transcript import EndReason
+from agent.fallbacks import ResponseDiscarded
+from agent.journal import whole_result
+from agent.ports import LocalEffect, Spent, Summary, TurnEvent
+from agent.transcript import EndReason, JournalEvent, ModelResponded, ToolReturned, TurnEnded, UserItem
+
+
+class Surroundings(Protocol):
+    """The parts of such a turn that outlive it."""
+
+    async def note_cost(self, response: Spent) -> None:
+        """Count a model call."""
+        ...
+
+    async def whole_result(self, handle: str) -> str | None:
+        """Return the whole result of a call of an earlier turn; None if it is gone."""
+        ...
+
+    async def load_pictures(self, ids: Sequence[str]) -> Mapping[str, bytes]:
+        """Return the bytes of those of these pictures that are still kept."""
+        ...
+
+    def scrub(self, text: str) -> str:
+        """Return a text without secrets."""
+        ...
+
+
+class MemoryJournal:
+    """The journal of a turn that only reads, in memory."""
+
+    def __init__(self, events: Sequence[JournalEvent], around: Surroundings) -> None:
+        """Begin with the turn's events so far."""
+        self.events = list(events)
+        self._around = around
+
+    async def record(self, *events: JournalEvent) -> None:
+        """Keep the events, and count those that cost."""
+        self.events += events
+        for event in events:
+            if isinstance(event, ModelResponded | ResponseDiscarded):
+                await self.note_cost(event)
+
+    async def apply(self, effect: LocalEffect, returned: ToolReturned) -> ToolReturned:
+        """Refuse: its tools have no effects."""
+        raise RuntimeError(f"a turn beside conversations changes nothing: {effect}")
+
+    def steering_waits(self, *, by_person: bool = False) -> bool:
+        return False
+
+    async def steer(self, step: int, overtaken: Sequence[ToolReturned]) -> tuple[UserItem, ...]:
+        return ()
+
+    async def keep_summary(self, summary: Summary, responses: Sequence[Spent]) -> None:
+        """Count what the notes cost; they are not kept."""
+        for response in responses:
+            await self.note_cost(response)
+
+    async def note_cost(self, response: Spent) -> None:
+        await self._around.note_cost(response)
+
+    def scrub(self, text: str) -> str:
+        return self._around.scrub(text)
+
+    async def whole_result(self, handle: str) -> str | None:
+        """Return the whole result of a call of this turn or of an earlier one."""
+        return whole_result(self.events, handle) or await self._around.whole_result(handle)
+
+    async def load_pictures(self, ids: Sequence[str]) -> Mapping[str, bytes]:
+        return await self._around.load_pictures(ids)
+
+    async def finish(
+        self,
+        reason: EndReason,
+        text: str,
+        response: ModelResponded | None,
+        note: str = "",
+        *,
+        busy_s: float | None = None,
+        why: str = "",
+    ) -> bool:
+        await self.record(*([] if response is None else [response]), TurnEnded(reason, text, note, busy_s, why))
+        return True
 
 
 class NoConsents:

@@ -27,6 +27,7 @@ CONDENSED = (
     "the messages before this turn word for word."
 )
 CUT = "The beginning of the conversation is not kept any more: the model does not read it."
+NO_ACCOUNT = "The account of this turn is not running here: its hints about formatting are left out."
 NO_HOOKS = "Hooks added texts to this turn or sent it on; no hook runs in a replay."
 
 
@@ -77,6 +78,25 @@ def tools_gone(agent: Agent, calls: Sequence[RecordedCall]) -> list[str]:
     return [name for name in ran if agent.toolbox.find(name) is None]
 
 
+def check_tools(gone: Sequence[str], agent: str) -> None:
+    """Check that the agent has the tools of the recorded turn.
+
+    Raises:
+        GatewayError: some are gone.
+    """
+    if gone:
+        raise GatewayError(
+            f"this turn called {', '.join(gone)}, which the agent {agent} does not have any more: install it again, or "
+            "name an agent by --agent"
+        )
+
+
+def tool_notes(gone: Sequence[str], agent: str) -> Iterator[str]:
+    """Yield a sentence for each tool of the recorded turn that the chosen agent lacks."""
+    for tool in gone:
+        yield f"The agent {agent} has no tool {tool}, which this turn called."
+
+
 def check_answered(events: Sequence[JournalEvent], model: str, wait_s: float) -> None:
     """Check that the model answered to the end.
 
@@ -91,12 +111,14 @@ def check_answered(events: Sequence[JournalEvent], model: str, wait_s: float) ->
         raise GatewayError(f"no replay: {ended.why}. Name another model by --model, or see `tenk models`")
 
 
-def record_gaps(turn: StoredTurn, past: StoredPast) -> Iterator[str]:
+def record_gaps(turn: StoredTurn, past: StoredPast, *, lacks_account: bool = False) -> Iterator[str]:
     """Yield a sentence for each part that the record does not keep."""
     yield AS_NOW
     if past.summarised_since:
         yield CONDENSED
     if past.begins_later:
         yield CUT
+    if lacks_account:
+        yield NO_ACCOUNT
     if any(isinstance(event, Nudged) and event.why in (None, NudgeReason.STOP) for event in turn.events):
         yield NO_HOOKS

@@ -7,31 +7,19 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
-from agent.fallbacks import ResponseDiscarded
-from agent.ports import LocalEffect, Principal, Spent, Summary, Turn, TurnPorts
+from agent.ports import Principal, Turn, TurnPorts
 from agent.tools.base import Effect
-from agent.transcript import (
-    EndReason,
-    Item,
-    JournalEvent,
-    ModelResponded,
-    NoteItem,
-    ToolReturned,
-    TurnStarted,
-    UserItem,
-    fold,
-)
-from agent.unattended import NoConsents, NoWatchers
+from agent.transcript import Item, NoteItem, TurnEnded, TurnStarted, fold
+from agent.unattended import MemoryJournal, NoConsents, NoWatchers
 from channels.messages import CommandInvoked, InboundEvent, InboundMessage
 from gateway.inbound.session_key import in_session
 from gateway.sessions.budgets import note_spender
 from gateway.sessions.deps import SessionContext, SessionDeps
 from gateway.sessions.inbox_rules import CHAT, new_turn
 from gateway.sessions.prompt_hooks import MessageRefusal
-from gateway.store import journal, usage
+from gateway.sessions.surroundings import StoredSurroundings
+from gateway.store import journal
 from gateway.store.inbox import InboxRow
-from gateway.store.journal import TurnRow
-from gateway.store.outbox import files_of
 
 ASIDE_S = 90.0
 """The time limit of such a question."""
@@ -60,7 +48,8 @@ async def answer_aside(
     principal = in_session(principal, session.key)
     note_spender(turn, principal)
     started = TurnStarted((item,))
-    aside = AsideJournal(deps, turn, started)
+    around = StoredSurroundings(deps.store, turn, turn, deps.process.clocks.now, deps.process.scrubber.scrub)
+    aside = MemoryJournal((started,), around)
     ports = TurnPorts(aside, NoConsents(), NoWatchers())
     hints = deps.process.channels.hints(turn.address)
     asked = Turn(
@@ -76,7 +65,9 @@ async def answer_aside(
         memory=await deps.memory_of(session.key).read_memory(principal),
     )
     await deps.turns_of[CHAT](asked, ports, replace(agent, tools=readers, limits=limits))
-    return deps.process.scrubber.last_look(aside.said).strip()
+    ended = aside.events[-1]
+    assert isinstance(ended, TurnEnded), "a turn ends with its end"
+    return deps.process.scrubber.last_look(ended.text).strip()
 
 
 async def _said_in_turn(deps: SessionDeps, session: SessionContext, user_id: str) -> Sequence[Item]:
@@ -104,69 +95,3 @@ def _as_said(event: InboundEvent, question: str) -> InboundEvent:
         mentions_bot=True,
         tenant=event.tenant,
     )
-
-
-class AsideJournal:
-    """The journal of one question, in memory; only what it cost is kept."""
-
-    def __init__(self, deps: SessionDeps, turn: TurnRow, started: TurnStarted) -> None:
-        """Nothing was asked yet."""
-        self._deps = deps
-        self._turn = turn
-        self.events: list[JournalEvent] = [started]
-        self.said = ""
-
-    async def record(self, *events: JournalEvent) -> None:
-        """Only what it cost is kept."""
-        self.events += events
-        for event in events:
-            if isinstance(event, ModelResponded | ResponseDiscarded):
-                await self.note_cost(event)
-
-    async def note_cost(self, response: Spent) -> None:
-        """Count a model call."""
-        note = partial(usage.note_call, turn=self._turn, response=response, now=self._deps.process.clocks.now())
-        await self._deps.store.commit(note)
-
-    async def apply(self, effect: LocalEffect, returned: ToolReturned) -> ToolReturned:
-        """No tool that only reads has an effect."""
-        raise RuntimeError(f"a question beside the turn changes nothing: {effect}")
-
-    async def steer(self, step: int, overtaken: Sequence[ToolReturned]) -> tuple[UserItem, ...]:
-        return ()
-
-    async def keep_summary(self, summary: Summary, responses: Sequence[Spent]) -> None:
-        """Count what the notes cost; they are not kept."""
-        for response in responses:
-            await self.note_cost(response)
-
-    def scrub(self, text: str) -> str:
-        return self._deps.process.scrubber.scrub(text)
-
-    async def whole_result(self, handle: str) -> str | None:
-        """As in any turn of this conversation and person."""
-        turn = self._turn
-        look = partial(journal.whole_result, session_id=turn.session_id, user_id=turn.user_id, call_key=handle)
-        return await self._deps.store.read(look)
-
-    async def load_pictures(self, ids: Sequence[str]) -> dict[str, bytes]:
-        """As in any turn of this conversation."""
-        return await self._deps.store.read(partial(files_of, ids=ids), lasting=True)
-
-    def steering_waits(self, *, by_person: bool = False) -> bool:
-        return False
-
-    async def finish(
-        self,
-        reason: EndReason,
-        text: str,
-        response: ModelResponded | None,
-        note: str = "",
-        *,
-        busy_s: float | None = None,
-        why: str = "",
-    ) -> bool:
-        if response is not None:
-            await self.record(response)
-        self.said = text
-        return True

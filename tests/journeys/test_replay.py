@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from gateway.cli.root import root
 from gateway.errors import GatewayError
-from gateway.operators.client import call
+from gateway.operators.client import call, path_of
 from gateway.testing.model import Call, Fault, Reply
 from tests.fakes.browser import browser, chromium
 from tests.journeys.house import House, house, results
@@ -34,7 +34,7 @@ prices = { input_usd_per_mtok = 1, output_usd_per_mtok = 2 }
 
 async def replay(here: House, turn: str, **wish: object) -> dict[str, Any]:
     """Run a turn again, as `tenk replay` asks for it."""
-    found: dict[str, Any] = await here.operator(f"POST /v1/all-turns/{turn}/replay", wish)
+    found: dict[str, Any] = await here.operator(f"POST {path_of('all-turns', turn, 'replay')}", wish)
     return found
 
 
@@ -132,6 +132,8 @@ async def test_what_cannot_run_again_is_refused_in_a_sentence(tmp_path: Path) ->
         with pytest.raises(GatewayError):  # as by Ctrl-C: the client goes away
             await call(here.home / "control.sock", f"POST /v1/all-turns/{turn}/replay", {}, timeout_s=0.3)
         await here.until(lambda: here.model.connections == before, "the end of the model's call")
+        assert f"{turn[-8:]} (" in await refusal(here, "Person 1", at="today")
+        assert "no turn then that is still kept" in await refusal(here, "Person 1", at="2020-01-01")
         assert "no turn 0123456789ab is kept" in await refusal(here, "0123456789ab")
         assert "is not a known person" in await refusal(here, "Zacharias")
         here.model.answers(Reply("Once more."))

@@ -78,7 +78,11 @@ def test_the_last_model_that_answered_is_asked_again() -> None:
 def test_tools_that_ran_and_are_gone_are_named_once() -> None:
     calls = [RecordedCall(name, "{}", "{}") for name in ("double", "gone", "gone")]
     calls.append(RecordedCall("never_was", "{}", "{}", CallOutcome.FAILED))
-    assert ["gone"] == checks.tools_gone(an_agent(ScriptedModel([]), a_tool("double", double)), calls)
+    gone = checks.tools_gone(an_agent(ScriptedModel([]), a_tool("double", double)), calls)
+    assert ["gone"] == gone
+    checks.check_tools([], "coach")
+    with pytest.raises(GatewayError, match="this turn called gone, which the agent coach does not have any more"):
+        checks.check_tools(gone, "coach")
 
 
 def test_a_run_without_an_answer_is_an_error() -> None:
@@ -95,5 +99,5 @@ def test_a_run_without_an_answer_is_an_error() -> None:
 def test_what_the_record_does_not_keep_is_said() -> None:
     assert [checks.AS_NOW] == [*checks.record_gaps(a_turn(Nudged(0, "Answer.", NudgeReason.EMPTY)), PAST)]
     past = replace(PAST, summarised_since=True, begins_later=True)
-    gaps = [checks.AS_NOW, checks.CONDENSED, checks.CUT, checks.NO_HOOKS]
-    assert gaps == [*checks.record_gaps(a_turn(Nudged(0, "By a hook.")), past)]
+    gaps = [checks.AS_NOW, checks.CONDENSED, checks.CUT, checks.NO_ACCOUNT, checks.NO_HOOKS]
+    assert gaps == [*checks.record_gaps(a_turn(Nudged(0, "By a hook.")), past, lacks_account=True)]

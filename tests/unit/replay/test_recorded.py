@@ -1,6 +1,7 @@
 """Recorded turns as the store has them."""
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -15,7 +16,7 @@ from gateway.operators.actions import OperationRefused
 from gateway.operators.process import DetachedProcess
 from gateway.operators.replay_models import ReplayWish, TurnQuery
 from gateway.operators.service import Operators
-from gateway.replay.replays import StoredSurroundings
+from gateway.sessions.surroundings import StoredSurroundings
 from gateway.store import conversations, recorded
 from gateway.store.recorded import StoredPast, StoredTurn
 from gateway.store.tables.turns import events, usage
@@ -80,7 +81,7 @@ async def test_a_turn_is_named_by_the_end_of_its_id(store: QuickStore) -> None:
 
 async def test_the_calls_of_a_replay_are_counted_to_no_person(store: QuickStore) -> None:
     first, *_ = await add_turns(store)
-    around = StoredSurroundings(store, first.row, lambda: NOON)
+    around = StoredSurroundings(store, first.row, replace(first.row, user_id="replay"), lambda: NOON, str)
     for text in ("one", "two"):
         await around.note_cost(ModelResponded(0, text, usage=Usage(10, 1, cost_microusd=5), model="openai:a"))
     rows = (await store.read(lambda c: c.execute(sa.select(usage.c.user_id, usage.c.step)))).all()

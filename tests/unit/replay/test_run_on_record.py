@@ -21,6 +21,7 @@ from agent.transcript import (
     Steered,
     ToolCall,
     ToolItem,
+    ToolResultRewritten,
     ToolReturned,
     TurnEnded,
     UserItem,
@@ -50,6 +51,9 @@ class Around:
 
     async def load_pictures(self, ids: object) -> dict[str, bytes]:
         return {}
+
+    def scrub(self, text: str) -> str:
+        return text
 
 
 async def never(_context: object, _arguments: object) -> object:
@@ -142,6 +146,8 @@ async def test_a_call_whose_result_was_lost_is_recorded_as_unknown():
     assert (NO_RESULT, CallOutcome.UNKNOWN) == (lost.content, lost.outcome)
     assert "withheld" in withheld.content
     assert "withheld" in steps_of("t", events).steps[0].calls[1].result
+    heard = ToolResultRewritten(0, "t/0/1", "b", success("by a hook"))
+    assert success("by a hook") == steps_of("t", (*events, heard)).steps[0].calls[1].result
     assert whole_result(events, "t/0/1") is None
 
 
