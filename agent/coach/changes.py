@@ -145,6 +145,7 @@ _TEXTS: dict[object, Callable[[str, ChangeResult, date], str]] = {
     "logged": _logged_text,
     "edited": _edited_text,
     "undone": _undone_text,
+    "restored": _says("change.restored_entry"),
     "created": _created_text,
     "skill_edited": _skill_edited_text,
     "merged": _counts("change.merged", "sessions_moved"),

@@ -38,7 +38,7 @@ class Skill:
     goal_minutes: int
     archived: bool
     total_minutes: int
-    session_count: int = 0  # entries that are not undone
+    session_count: int = 0  # entries that are not deleted
     weekly_minutes: int | None = None  # the goal for a week; None: none was set
 
 
@@ -256,11 +256,11 @@ class PracticeWriter(Protocol):
         ...
 
     def undo_last_log(self, change: Change) -> Result:
-        """Take back the session logged last; a skill that only it had created is archived."""
+        """Take back the session logged last, or bring back one deleted since."""
         ...
 
     def delete_session(self, change: Change, session_id: str) -> Result:
-        """Take back any session; a skill that only it had created is archived."""
+        """Delete any session; a skill that only it had created is archived."""
         ...
 
     def create_skill(

@@ -142,7 +142,7 @@ class CoachTools:
 
     @tool(NoArguments, effect=Effect.LOCAL, says="tool.undo_last_log")
     async def undo_last_log(self, context: ToolContext, arguments: NoArguments) -> LocalEffect:
-        """Take back the last log."""
+        """Take back the last log, or bring back an entry deleted since."""
         return LocalEffect(self._writer.undo_last_log)
 
     @tool(SessionChange, effect=Effect.LOCAL, says="tool.edit_session")

@@ -60,7 +60,7 @@ def holder_of(skill_id: str) -> sa.ScalarSelect[str]:
 
 
 def living(principal: Principal) -> sa.ColumnElement[bool]:
-    """Match the sessions of this person that were not undone."""
+    """Match the sessions of this person that were not deleted."""
     return sa.and_(own(practice_sessions, principal), _logged.undone_at.is_(None))
 
 
@@ -105,8 +105,17 @@ def last_logged(connection: sa.Connection, principal: Principal) -> PracticeSess
     return None if row is None else _session(row)
 
 
+def deleted_last(connection: sa.Connection, principal: Principal) -> PracticeSession | None:
+    """Return the session that was deleted last, or None if another was logged since."""
+    since = sa.select(sa.func.max(_logged.created_at)).where(living(principal)).scalar_subquery()
+    newest = sa.and_(_logged.undone_at.is_not(None), sa.or_(since.is_(None), _logged.undone_at >= since))
+    query = _entries().where(own(practice_sessions, principal), newest)
+    row = connection.execute(query.order_by(_logged.undone_at.desc(), _logged.id.desc()).limit(1)).first()
+    return None if row is None else _session(row)
+
+
 def find_session(connection: sa.Connection, principal: Principal, session_id: str) -> PracticeSession | None:
-    """Return the session of this id, unless it was undone."""
+    """Return the session of this id, unless it was deleted."""
     row = connection.execute(_sessions(principal).where(_logged.id == session_id)).first()
     return None if row is None else _session(row)
 
@@ -196,9 +205,11 @@ def _skills(connection: sa.Connection, which: sa.ColumnElement[bool], *order: sa
 
 
 def _sessions(principal: Principal) -> sa.Select[str, str, int, date, str]:
-    return sa.select(_logged.id, _logged.skill_id, _logged.minutes, _logged.local_date, _logged.notes).where(
-        living(principal)
-    )
+    return _entries().where(living(principal))
+
+
+def _entries() -> sa.Select[str, str, int, date, str]:
+    return sa.select(_logged.id, _logged.skill_id, _logged.minutes, _logged.local_date, _logged.notes)
 
 
 def _session(row: sa.Row[str, str, int, date, str]) -> PracticeSession:

@@ -40,7 +40,7 @@ practice_sessions = sa.Table(
     sa.Column("notes", sa.Text, nullable=False),
     sa.Column("effect_key", sa.String(64), nullable=False, unique=True),  # the call or inbox row that logged it
     sa.Column("created_at", Instant, nullable=False),
-    sa.Column("undone_at", Instant),
+    sa.Column("undone_at", Instant),  # when it was deleted; /undo restores it
     sa.Index(None, "tenant_id", "user_id", "local_date"),
     sa.CheckConstraint("minutes > 0 AND minutes <= 1440", name="a_day_at_most"),
 )

@@ -145,21 +145,42 @@ def edit_session(
 
 
 def undo_last_log(change: Change) -> Result:
-    """Undo the session logged last; archive a skill that only it had created."""
-    return _undo(change, rows.last_logged(change.tx, change.principal), Refusal.NOTHING_TO_UNDO)
+    """Take out the session logged last, or restore the one deleted since."""
+    deleted = rows.deleted_last(change.tx, change.principal)
+    if deleted is not None:
+        return _restore(change, deleted)
+    session = rows.last_logged(change.tx, change.principal)
+    if session is None:
+        raise PracticeRefused(Refusal.NOTHING_TO_UNDO)
+    result = _take_out(change, session)
+    change.tx.execute(sa.delete(practice_sessions).where(_this(change, session)))  # a further undo does not restore it
+    return result
 
 
 def delete_session(change: Change, session_id: str) -> Result:
-    """Undo any session; archive a skill that only it had created."""
-    return _undo(change, rows.find_session(change.tx, change.principal, session_id), Refusal.UNKNOWN_SESSION)
-
-
-def _undo(change: Change, session: PracticeSession | None, missing: Refusal) -> Result:
+    """Delete any session; archive a skill that only it had created."""
+    session = rows.find_session(change.tx, change.principal, session_id)
     if session is None:
-        raise PracticeRefused(missing)
+        raise PracticeRefused(Refusal.UNKNOWN_SESSION)
+    result = _take_out(change, session)
+    change.tx.execute(sa.update(practice_sessions).where(_this(change, session)).values(undone_at=change.now))
+    return result
+
+
+def _this(change: Change, session: PracticeSession) -> sa.ColumnElement[bool]:
+    return sa.and_(rows.own(practice_sessions, change.principal), practice_sessions.c.id == session.id)
+
+
+def _restore(change: Change, session: PracticeSession) -> Result:
+    _check_day(change, session.minutes, session.day)
+    change.tx.execute(sa.update(practice_sessions).where(_this(change, session)).values(undone_at=None))
+    skill = _take_up_skill(change, session.skill_id)[1]
+    return {"change": "restored", **_entry(session, skill, skill.total_minutes)}
+
+
+def _take_out(change: Change, session: PracticeSession) -> Result:
+    """Archive a skill that only this session had created; return what is left without it."""
     skill = _find_skill(change, session.skill_id)
-    mine = sa.and_(rows.own(practice_sessions, change.principal), practice_sessions.c.id == session.id)
-    change.tx.execute(sa.update(practice_sessions).where(mine).values(undone_at=change.now))
     left = skill.total_minutes - session.minutes
     only_for_it = not left and _created_skill(change, session)
     if only_for_it:

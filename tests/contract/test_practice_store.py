@@ -311,6 +311,26 @@ class TestUndo:
         assert "nothing_to_undo" == (await ledger.change(LocalEffect(writer.undo_last_log)))["refused"]
         assert () == await reader.sessions(ANA)
 
+    async def test_it_brings_back_what_was_deleted_since(self, ledger: Ledger, reader: StoredPractice):
+        oboe = await ledger.log("Oboe", 30)
+        await ledger.log("Guitar", 45)
+        await ledger.change(LocalEffect(writer.delete_session, oboe["session_id"]))
+        back = await ledger.change(LocalEffect(writer.undo_last_log))
+        assert ("restored", "Oboe", 30, 30) == tuple(
+            back[key] for key in ("change", "skill", "minutes", "total_minutes")
+        )
+        assert {"Oboe": 30, "Guitar": 45} == await totals(reader)
+        undone = [await ledger.change(LocalEffect(writer.undo_last_log)) for _ in range(2)]
+        assert [("undone", "Guitar"), ("undone", "Oboe")] == [(each["change"], each["skill"]) for each in undone]
+
+    async def test_a_day_that_was_filled_since_keeps_its_entries(self, ledger: Ledger, reader: StoredPractice):
+        gone = await ledger.log("Guitar", 600)
+        await ledger.log("Piano", 10)
+        await ledger.change(LocalEffect(writer.delete_session, gone["session_id"]))
+        await ledger.change(LocalEffect(writer.edit_session, None, 1400))
+        assert "day_full" == (await ledger.change(LocalEffect(writer.undo_last_log)))["refused"]
+        assert {"Guitar": 0, "Piano": 1400} == await totals(reader)
+
     async def test_a_skill_of_its_own_stays(self, ledger: Ledger, reader: StoredPractice):
         await ledger.change(LocalEffect(writer.create_skill, "Piano"))
         await ledger.log("Piano", 30)

@@ -126,6 +126,11 @@ class TestUndo:
         assert "archived" in said
         assert "nothing to undo" in await answer(practice, "/undo")
 
+    async def test_it_says_what_it_brought_back(self, practice: ConnectedPractice):
+        await answer(practice, "/log 45m oboe")
+        await answer(practice, "/delete oboe")
+        assert "Brought back 45 min 🎯 oboe (today). Total 45 min." == await answer(practice, "/undo")
+
 
 class TestReading:
     async def test_nothing_logged_says_how_to_begin(self, practice: ConnectedPractice):
