@@ -11,7 +11,7 @@ from gateway.access.policy import AccessSnapshot
 from gateway.commands.base import Handle
 from gateway.commands.connect import Connecting, connect_command, model_command
 from gateway.commands.conversations import CONVERSATION_BUTTONS, conversation_commands
-from gateway.commands.decisions import CONSENT_BUTTONS, RUN_COMMAND, SAY
+from gateway.commands.decisions import CONSENT_BUTTONS, DECLINE, RUN_COMMAND, SAY, decline
 from gateway.commands.groups import group_command
 from gateway.commands.linking import LinkDeps, link_commands
 from gateway.commands.people import NAME, PeopleServices, people_commands
@@ -79,6 +79,7 @@ def make_commands(
         handles={
             SAY: suggestions.say,
             RUN_COMMAND: suggestions.run,
+            DECLINE: decline,
             **CONSENT_BUTTONS,
             **CONVERSATION_BUTTONS,
             **buttons,

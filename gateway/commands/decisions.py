@@ -24,6 +24,13 @@ SAY = "say"
 RUN_COMMAND = "do"
 """Word of buttons under a reply, each a whole command: `do:<inbox row>.<index>`."""
 
+DECLINE = "decline"
+"""Word of a press without a button: a typed no to the question of a command."""
+
+YES_WORDS = frozenset({RUN_COMMAND, "link_agree", "link_join"})
+NO_WORDS = frozenset({"link_no"})
+"""Words of buttons that a typed yes or no may mean."""
+
 ANSWERS = {"run": Consent.ALLOWED, "run_always": Consent.REMEMBERED, "run_not": Consent.DENIED}
 """Answers to a question about a tool call, by button word: `run:<approval>`."""
 
@@ -43,6 +50,11 @@ def _answer(connection: Connection, asked: Invocation, approval_id: str, answer:
         return Reply(asked.say(f"consent.stood_{question.state.value}"))
     said = asked.say(f"consent.stood_{Consent.EXPIRED.value}") if late else ""
     return Reply(said, changed=Changed(unparked=(question.turn_id,)))
+
+
+async def decline(asked: Invocation) -> Reply:
+    """Say that nothing was changed; the question loses its buttons."""
+    return Reply(asked.say("commands.declined"))
 
 
 CONSENT_BUTTONS: Mapping[str, Handle] = dict.fromkeys(ANSWERS, answer_question)

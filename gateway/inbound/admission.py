@@ -6,7 +6,7 @@ Synchronous work in the writer's transaction: inbox rows, immediate replies, pai
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from agent.calendar import is_zone
 from channels.base import Channel
@@ -30,68 +30,17 @@ from gateway.access.buttons import SealedButtons, short_id
 from gateway.access.limits import Bound, Over
 from gateway.access.pasted import hide_secrets
 from gateway.access.policy import GROUP_NOT_LISTED, Admit, AskGroup, Decision, Enrol, Pair
-from gateway.commands.decisions import SAY
 from gateway.delivery.lane import ParkedLanes
 from gateway.delivery.message_parts import OutboundMessage, to_parts
 from gateway.inbound.reception import ReceptionDeps, ReceptionResult, StrangerReception, is_talk, open_row
 from gateway.inbound.session_key import group_key
-from gateway.store import chats, earlier, groups, inbox, offers, outbox, people
+from gateway.inbound.typed_answers import TypedAnswer, may_answer
+from gateway.store import chats, earlier, groups, inbox, outbox, people
 from gateway.store.causes import Notice, ReplyTo
 from gateway.store.engine import Connection
 from gateway.store.inbox import InboxRow, NewRow, Outcome
 from gateway.store.people import Person
 from gateway.texts import HARNESS
-
-YES = frozenset({"yes", "sí", "si"})
-MOST_CHARS = 8
-HOLDS = timedelta(days=1)
-"""Validity of the press that a typed answer is turned into."""
-
-
-def may_answer(event: InboundEvent) -> bool:
-    """Return True if a message has the form of an answer to buttons."""
-    if not isinstance(event, InboundMessage) or len(event.text) > MOST_CHARS or event.edited or event.forwarded:
-        return False
-    return not event.attachments and _answer(event.text) is not None
-
-
-def _answer(text: str) -> int | None:
-    """Return the typed number, 0 for yes, None for anything else."""
-    said = text.strip().rstrip(".!").casefold()
-    if said in YES:
-        return 0
-    return int(said) if said.isdecimal() and len(said) == 1 and said != "0" else None
-
-
-def to_press(
-    connection: Connection, event: InboundEvent, session_key: str, user_id: str, seals: SealedButtons, now: datetime
-) -> InboundEvent:
-    """Return the press of the button that a typed answer names, or the message unchanged."""
-    answer = _answer(event.text) if isinstance(event, InboundMessage) else None
-    if answer is None or not isinstance(event, InboundMessage):
-        return event
-    offer = offers.newest(connection, event.tenant, session_key, user_id)
-    message = None if offer is None else offers.message_of(connection, offer.turn_id)
-    if offer is None or message is None:
-        return event
-    index = next((at for at, reply in enumerate(offer.replies) if reply.is_yes), -1) if answer == 0 else answer - 1
-    if not 0 <= index < len(offer.replies):
-        return event
-    if not offers.is_last_word(connection, offer.turn_id, message[0], event.address):
-        return event
-    account = f"{event.address.channel}:{event.address.account}"
-    data = seals.seal(SAY, f"{short_id(offer.turn_id)}.{index}", user_id, account, now + HOLDS)
-    return ButtonPressed(
-        event_id=event.event_id,
-        address=event.address,
-        sender=event.sender,
-        received_at=event.received_at,
-        tenant=event.tenant,
-        message_id=message[1],
-        kind=event.kind,
-        data=data,
-        locale=event.locale,
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +103,7 @@ class Admission:
         code = invites.code_in(plan.event, self._deps.talk)
         if code is not None and self._hides(plan, code):
             plan = replace(plan, event=invites.without_code(plan.event, self._deps.talk))
-        if may_answer(plan.event) and isinstance(plan.decision, Admit) and plan.over is None:
+        if isinstance(plan.decision, Admit) and plan.over is None and may_answer(plan.event):
             plan = replace(plan, event=self._as_press(plan.event, plan.decision.person, plan.agent))
         row = self._row(plan)
         id_ = inbox.admit(self._connection, row, self._now)
@@ -164,10 +113,12 @@ class Admission:
             self._go_on(plan, code, row, id_)
 
     def _as_press(self, event: InboundEvent, person: Person, agent: str) -> InboundEvent:
-        """Return the press that a typed answer to the newest offer stands for, or the event unchanged."""
+        """Return the press that a typed answer to an open question stands for, or the event unchanged."""
         key = open_row(event, person, agent).session_key
         seals = SealedButtons(self._deps.keys.buttons)
-        return event if key is None else to_press(self._connection, event, key, person.user_id, seals, self._now)
+        if key is None or not isinstance(event, InboundMessage):
+            return event
+        return TypedAnswer(event, key, person.user_id, seals, self._now).to_press(self._connection)
 
     def _go_on(self, plan: Plan, code: str | None, row: NewRow, id_: int) -> None:
         """Write everything that belongs to a new row."""

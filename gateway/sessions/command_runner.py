@@ -273,7 +273,7 @@ class CommandRunner:
             wanted = await self._ask(handle, replace(asked, button=button))
         is_theirs = meant is not InvalidPress.FORGED
         await self._commit(session, row, wanted, Outcome.ANSWERED, pressed=pressed.data if is_theirs else "")
-        if is_theirs and button is None:  # else the commit has ended them
+        if is_theirs and button is None and pressed.message_id:  # else the commit has ended them
             channel = await self._process.channels.when_loaded(pressed.address)
             await close_buttons(channel, pressed.address, pressed.message_id)
 

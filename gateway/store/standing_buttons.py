@@ -12,16 +12,18 @@ from typing import Any
 import sqlalchemy as sa
 
 from channels.messages import Address, Button
-from gateway.store.causes import DueReply, QuestionOf, ReplyTo
+from gateway.store.causes import DueReply, Notice, QuestionOf, ReplyTo
 from gateway.store.outbox import BUTTONS, PartState
 from gateway.store.people import ids_of
-from gateway.store.tables.traffic import outbox
+from gateway.store.tables.traffic import inbox, outbox
 from gateway.store.writer import tell
 
 MOST_AT_ONCE = 200
 
 GIVEN_UP_AFTER = timedelta(days=1)
 """Age of an end after which the buttons are left alone."""
+
+OF_COMMANDS = (ReplyTo.kind, DueReply.kind, Notice.kind)
 
 STANDS = outbox.c.buttons_until.is_not(None)
 
@@ -34,6 +36,15 @@ class OverButtons:
     address: Address
     platform_id: str
     over_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class StandingButtons:
+    """The buttons under the last message of a chat."""
+
+    id: int  # of its outbox row
+    platform_id: str  # "": its receipt is not stored yet
+    buttons: tuple[Button, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +84,21 @@ def find_standing(connection: sa.Connection, address: Address, data: str, now: d
     rows = connection.execute(sa.select(outbox.c.buttons).where(*mine)).scalars()
     buttons = [button for row in rows for button in BUTTONS.validate_json(row)]
     return next((button for button in buttons if button.data.startswith(_subject(data))), None)
+
+
+def last_said(connection: sa.Connection, address: Address, now: datetime) -> StandingButtons | None:
+    """Return the buttons of the chat's last message, if they stand, are no turn's, and nothing was said since."""
+    in_lane = outbox.c.lane == address.lane
+    stands = (STANDS, outbox.c.buttons_until > now, in_lane)
+    last = connection.execute(sa.select(outbox).where(*stands).order_by(outbox.c.id.desc()).limit(1)).first()
+    if last is None or last.kind not in OF_COMMANDS or last.thread != address.thread:
+        return None
+    later = sa.select(outbox.c.id).where(in_lane, outbox.c.id > last.id, outbox.c.op == 0)
+    there = (inbox.c.channel == address.channel, inbox.c.account == address.account, inbox.c.chat == address.chat)
+    heard = sa.select(inbox.c.id).where(*there, inbox.c.admitted_at > last.created_at)
+    if any(connection.execute(query.limit(1)).first() is not None for query in (later, heard)):
+        return None
+    return StandingButtons(last.id, last.platform_id or "", BUTTONS.validate_json(last.buttons))
 
 
 def is_over(connection: sa.Connection, turn_id: str, now: datetime) -> bool:

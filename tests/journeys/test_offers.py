@@ -111,6 +111,29 @@ async def test_an_offer_that_a_newer_one_overtakes_loses_its_buttons(tmp_path: P
         assert [20] == await minutes(here)
 
 
+async def test_a_typed_yes_or_no_answers_a_commands_question(tmp_path: Path) -> None:
+    async with house(tmp_path, model=None) as here:
+        here.sim.say(1, "/log 45m guitar")
+        await here.told(1, "Logged 45 min")
+        assert await offered(here, "/forget practice", "deletes all your entries")
+        here.sim.say(1, "no")
+        await here.told(1, "nothing was changed")
+        await here.until(lambda: not here.sim.answers(1)[-2].buttons, "the refused question without buttons")
+        await offered(here, "/log 20m guitr", "Did you mean")
+        here.sim.say(1, "yes")  # it has two buttons
+        await here.told(1, "takes a typed yes")
+        assert await offered(here, "/forget talk", "deletes all our conversations")
+        here.sim.say(1, "/skills")
+        await here.told(1, "Your skills")
+        here.sim.say(1, "yes")  # another message came between
+        await here.until(lambda: 2 == sum("takes a typed yes" in text for text in here.texts(1)), "a second answer")
+        assert [45] == await minutes(here)
+        here.sim.say(1, "/forget practice")
+        await here.until(lambda: "deletes all your entries" in here.texts(1)[-1], "the question again")
+        here.sim.say(1, "Sí.")
+        await here.told(1, "1 entry is deleted")
+
+
 async def test_in_a_group_an_offer_is_its_persons(tmp_path: Path) -> None:
     group = -1001234567890
     config = f'[access.accounts."telegram:main"]\ngroups = "open"\nallow_groups = ["telegram:{group}"]\n'
