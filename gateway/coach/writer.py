@@ -342,7 +342,10 @@ def set_weekly_goal(change: Change, minutes: int) -> Result:
 
 
 def set_plan_conditions(change: Change, conditions: PlanConditions) -> Result:
-    """Keep these conditions for coming plans."""
+    """Keep these conditions for coming plans; delete plans of coming weeks that were made under others."""
+    if conditions != rows.plan_conditions(change.tx, change.principal):
+        coming = weekly_plans.c.week > today_of(change.principal, change.now)
+        change.tx.execute(sa.delete(weekly_plans).where(rows.own(weekly_plans, change.principal), coming))
     kept = rows.CONDITIONS.dump_json(conditions).decode()
     upserting = upsert(change.tx, practice_settings, ("plan_conditions",))
     change.tx.execute(upserting, {**_owner(change), "plan_conditions": kept})
@@ -366,6 +369,8 @@ def save_plan(change: Change, plan: WeeklyPlan, *, asks: bool = False) -> Result
     mine = {skill.id for skill in rows.all_skills(change.tx, change.principal, include_archived=True)}
     insights = tuple(each if each.skill_id in mine else replace(each, skill_id=None) for each in plan.insights)
     replaced = rows.plan_of(change.tx, change.principal, plan.week) is not None
+    if plan.conditions is not None:
+        set_plan_conditions(change, plan.conditions)
     change.tx.execute(
         upsert(change.tx, weekly_plans, ("content", "insights", "skill_ids", "sessions", "saved_at")),
         {
@@ -376,8 +381,6 @@ def save_plan(change: Change, plan: WeeklyPlan, *, asks: bool = False) -> Result
             "saved_at": change.now,
         },
     )  # fmt: skip
-    if plan.conditions is not None:
-        set_plan_conditions(change, plan.conditions)
     found = rows.INSIGHTS.dump_python(insights, mode="json")
     return {
         "change": "plan_saved", "week": plan.week.isoformat(), "replaced": replaced, "content": plan.content,

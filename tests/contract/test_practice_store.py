@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from agent.coach.plan_conditions import NO_CONDITIONS, PlanConditions
 from agent.coach.practice import (
     DayTotal,
     Insight,
@@ -377,6 +378,16 @@ class TestPlans:
         assert kept is not None
         assert ("second", (insight,)) == (kept.content, kept.insights)
         assert "other" == getattr(await reader.plan(ANA, YESTERDAY), "content", None)
+
+    async def test_new_conditions_end_the_plans_of_coming_weeks(self, ledger: Ledger, reader: StoredPractice):
+        coming, condition = TODAY + timedelta(days=3), PlanConditions((2,))
+        for week in (YESTERDAY, coming):
+            await ledger.change(LocalEffect(writer.save_plan, WeeklyPlan(week, "plan", conditions=condition)))
+        await ledger.change(LocalEffect(writer.set_plan_conditions, condition))
+        assert await reader.plan(ANA, coming) is not None
+        await ledger.change(LocalEffect(writer.save_plan, WeeklyPlan(YESTERDAY, "new", conditions=NO_CONDITIONS)))
+        assert await reader.plan(ANA, coming) is None
+        assert "new" == getattr(await reader.plan(ANA, YESTERDAY), "content", None)
 
     async def test_only_own_skills_are_kept_in_it(self, ledger: Ledger, reader: StoredPractice):
         """Cover A49."""
