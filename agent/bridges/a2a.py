@@ -17,6 +17,7 @@ from google.protobuf.json_format import ParseError  # type: ignore[import-untype
 
 from agent.bridges.a2a_answer import TaskProgress
 from agent.bridges.http import refusal_of
+from agent.bridges.notes import conversation_note
 from agent.bridges.port import Exchange, ForeignEvent
 from agent.errors import FailureKind
 from agent.models.failures import clean, failure
@@ -124,12 +125,15 @@ async def _ask(client: Client, exchange: Exchange, progress: TaskProgress) -> As
 
 
 def _request(exchange: Exchange, progress: TaskProgress) -> SendMessageRequest:
+    texts = [*map(spoken_text, exchange.unanswered)]
+    if not progress.context and (before := conversation_note(exchange)):
+        texts.insert(0, before)
     message = Message(
         message_id=exchange.key,
         context_id=progress.context,
         task_id=progress.task,
         role=Role.ROLE_USER,
-        parts=[Part(text=spoken_text(item)) for item in exchange.unanswered],
+        parts=[Part(text=text) for text in texts],
     )
     message.metadata.update({name: value for name, value in exchange.about.items() if value})
     return SendMessageRequest(message=message)

@@ -17,25 +17,22 @@ from pydantic import JsonValue, ValidationError
 from agent.bounded import beside
 from agent.bridges.acp_calls import PromptProgress, asked_calls
 from agent.bridges.acp_client import AcpClient
+from agent.bridges.notes import as_note, conversation_note, to_lines
 from agent.bridges.port import Exchange, ForeignEvent
 from agent.bridges.table import command_of
 from agent.child_process import bare_environment
-from agent.context.compaction import lines_of
 from agent.errors import FailureKind
 from agent.models.failures import clean, failure
-from agent.models.openai_format import note_text, spoken_text
+from agent.models.openai_format import spoken_text
 from agent.peer_process import PeerProcess, run_peer
 from agent.ports import ModelFailure
-from agent.transcript import AssistantItem, Item, NoteItem, ToolCall
+from agent.transcript import AssistantItem, Item, ToolCall
 from agent.wellformed import one_line
 
 log = structlog.get_logger()
 
 OPEN_S = 60.0
 """Seconds in which a program must start and open a session; `npx` may download it first."""
-
-MOST_TOKENS = 4000
-"""About the most of one message that a new session is told of the conversation before."""
 
 AUTH_REQUIRED = -32000
 
@@ -173,24 +170,12 @@ async def _failure(peer: PeerProcess, problem: Exception) -> ModelFailure:
 
 
 def prompt_of(exchange: Exchange, *, is_new: bool) -> list[TextContentBlock]:
-    """Return the blocks of a prompt: the messages to answer, and notes about what the session cannot know."""
-    new, notes = exchange.unanswered, []
+    """Return the blocks of a prompt: notes about what the session cannot know, and the messages to answer."""
+    new, texts = exchange.unanswered, []
     if is_new:
-        said = [item for item in exchange.items if not any(item is each for each in new)]
-        notes = [exchange.hints, exchange.memory, _conversation(said)]
-    if not new:
-        notes.append(_go_on(exchange))
-    texts = [*(note_text(NoteItem(note)) for note in notes if note), *map(spoken_text, new)]
-    return [TextContentBlock(type="text", text=text) for text in texts]
-
-
-def _conversation(items: Sequence[Item]) -> str:
-    lines = [line for item in items for line in _lines(item)]
-    return "\n".join(("This is the conversation before:", *lines)) if lines else ""
-
-
-def _lines(item: Item) -> list[str]:
-    return [item.text] if isinstance(item, NoteItem) else lines_of(item, MOST_TOKENS)
+        texts = [*(as_note(known) for known in (exchange.hints, exchange.memory) if known), conversation_note(exchange)]
+    texts += map(spoken_text, new) if new else [as_note(_go_on(exchange))]
+    return [TextContentBlock(type="text", text=text) for text in texts if text]
 
 
 def _go_on(exchange: Exchange) -> str:
@@ -209,4 +194,4 @@ def _answer_words(call: ToolCall, allowed: bool) -> str:
 def _last_results(items: Sequence[Item]) -> list[str]:
     """Return the results after the last response as text."""
     at = max((at for at, item in enumerate(items) if isinstance(item, AssistantItem)), default=len(items))
-    return [line for item in items[at + 1 :] for line in _lines(item)]
+    return to_lines(items[at + 1 :])

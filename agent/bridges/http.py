@@ -139,14 +139,13 @@ def _answer_of(said: dict[str, Any]) -> Responded:
 
 def request_of(exchange: Exchange) -> dict[str, Any]:
     """Return the body of the request: the messages to answer, the conversation before them, their person."""
-    new, who = exchange.unanswered, exchange.principal
-    before = [item for item in exchange.items if not any(item is each for each in new)]
+    who = exchange.principal
     return {
         "turn": exchange.turn,
         "conversation": exchange.conversation,
         "person": {"id": who.user_id, "name": who.display_name, "locale": who.locale, "timezone": who.timezone},
-        "messages": [entry for item in new if (entry := _entry(item))],
-        "history": [entry for item in before if (entry := _entry(item))],
+        "messages": [entry for item in exchange.unanswered if (entry := _entry(item))],
+        "history": [entry for item in exchange.earlier if (entry := _entry(item))],
         "hints": exchange.hints,
         "memory": exchange.memory,
     }

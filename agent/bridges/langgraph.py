@@ -30,9 +30,7 @@ def connect(name: str, place: str) -> "LangGraphAgent":
     Raises:
         UnusableAgent: there is no compiled graph with `messages`.
     """
-    graph = load_object(place)
-    if not isinstance(graph, CompiledStateGraph):
-        raise UnusableAgent(f"{place} is no compiled graph of LangGraph but a {type(graph).__name__}")
+    graph: Graph = load_object(place, CompiledStateGraph, "compiled graph of LangGraph")
     if "messages" not in graph.channels:
         raise UnusableAgent(f"the state of {place} has no `messages`, which LangGraph's MessagesState has")
     return LangGraphAgent(name, graph)

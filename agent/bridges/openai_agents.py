@@ -39,7 +39,7 @@ from openai.types.responses import (
 )
 
 from agent.bridges.port import Exchange, ForeignEvent, NeedsApproval, Responded, Returned, output_text
-from agent.bridges.table import UnusableAgent, load_object
+from agent.bridges.table import load_object
 from agent.errors import FailureKind
 from agent.models.failures import failure, from_answer
 from agent.models.openai_format import note_text, spoken_text
@@ -55,10 +55,7 @@ def connect(name: str, place: str) -> "OpenAIAgent":
     Raises:
         UnusableAgent: there is no agent of the OpenAI Agents SDK.
     """
-    agent = load_object(place)
-    if not isinstance(agent, Agent):
-        raise UnusableAgent(f"{place} is no agent of the OpenAI Agents SDK but a {type(agent).__name__}")
-    return OpenAIAgent(name, agent)
+    return OpenAIAgent(name, load_object(place, Agent, "agent of the OpenAI Agents SDK"))
 
 
 class OpenAIAgent:

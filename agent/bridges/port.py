@@ -51,6 +51,12 @@ class Exchange:
         return found[::-1]
 
     @property
+    def earlier(self) -> list[Item]:
+        """Return the conversation without the unanswered messages."""
+        new = self.unanswered
+        return [item for item in self.items if not any(item is each for each in new)]
+
+    @property
     def key(self) -> str:
         """Return what is the same if these messages are sent once more after a crash, and for no others."""
         return f"{self.turn}/{len(self.said)}"

@@ -38,7 +38,7 @@ from pydantic_ai.messages import (
 from pydantic_ai.run import AgentRun
 
 from agent.bridges.port import Exchange, ForeignEvent, NeedsApproval, Responded, Returned, output_text
-from agent.bridges.table import UnusableAgent, load_object
+from agent.bridges.table import load_object
 from agent.errors import FailureKind
 from agent.models.openai_format import note_text, spoken_text
 from agent.ports import ModelFailure, Principal, TextDelta
@@ -59,9 +59,7 @@ def connect(name: str, place: str) -> "PydanticAgent":
     Raises:
         UnusableAgent: there is no agent of Pydantic AI.
     """
-    agent = load_object(place)
-    if not isinstance(agent, AbstractAgent):
-        raise UnusableAgent(f"{place} is no agent of Pydantic AI but a {type(agent).__name__}")
+    agent = load_object(place, AbstractAgent, "agent of Pydantic AI")  # type: ignore[type-abstract]  # only compared
     return PydanticAgent(name, agent)
 
 

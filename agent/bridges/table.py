@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import cast
+from typing import TypeVar, cast
 from urllib.parse import urlsplit
 
 from agent.bridges.port import ForeignAgent
@@ -19,6 +19,8 @@ from agent.plain_errors import check_url
 class UnusableAgent(Exception):
     """An agent cannot be reached through its bridge; the message says what to do."""
 
+
+T = TypeVar("T")
 
 Connect = Callable[..., ForeignAgent]
 """The function `connect` of a bridge's module: it gets an agent's name in the configuration, its place and, for an
@@ -123,11 +125,11 @@ def _check_url(scheme: str, url: str) -> None:
         raise UnusableAgent("the URL holds a password; write a bearer token into agent.token of secrets.toml")
 
 
-def load_object(place: str) -> object:
-    """Import `MODULE:ATTRIBUTE`; modules in the working directory are found, too.
+def load_object(place: str, kind: type[T], words: str) -> T:
+    """Import `MODULE:ATTRIBUTE`, which is of this kind; modules in the working directory are found, too.
 
     Raises:
-        UnusableAgent: it names no attribute of the module. Whatever the module raises is passed on.
+        UnusableAgent: the module has no such attribute, or it is no `words`. Whatever the module raises is passed on.
     """
     module, _, attribute = place.partition(":")
     if not attribute:
@@ -137,4 +139,6 @@ def load_object(place: str) -> object:
     found = getattr(importlib.import_module(module), attribute, None)
     if found is None:
         raise UnusableAgent(f"the module {module} has no {attribute}")
-    return cast("object", found)
+    if not isinstance(found, kind):
+        raise UnusableAgent(f"{place} is no {words} but a {type(found).__name__}")
+    return found

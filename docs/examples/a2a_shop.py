@@ -4,7 +4,7 @@ It needs `pip install 'a2a-sdk[http-server]' uvicorn`.
 """
 
 import uvicorn
-from a2a.helpers import get_message_text, new_task_from_user_message, new_text_part
+from a2a.helpers import new_task_from_user_message, new_text_part
 from a2a.server.agent_execution import AgentExecutor, RequestContext
 from a2a.server.events import EventQueue
 from a2a.server.request_handlers import DefaultRequestHandler
@@ -21,7 +21,7 @@ class Shop(AgentExecutor):
         """Answer a message: begin a task, or go on with the one that asked."""
         task = context.current_task or new_task_from_user_message(context.message)
         updater = TaskUpdater(event_queue, task.id, task.context_id)
-        word, _, item = get_message_text(task.history[0]).partition(" ")
+        word, _, item = task.history[0].parts[-1].text.partition(" ")
         if context.current_task is None:
             await event_queue.enqueue_event(task)
             if word == "order":

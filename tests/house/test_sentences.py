@@ -28,6 +28,7 @@ FOR_THE_MODEL = {
     "gateway/sessions/aside.py",
     "agent/bridges/acp.py",
     "agent/bridges/foreign_turn.py",
+    "agent/bridges/notes.py",
     "agent/context/compaction.py",
     "agent/context/layers.py",
     "agent/context/person.py",

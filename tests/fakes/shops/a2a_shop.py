@@ -28,9 +28,9 @@ class ShopExecutor(AgentExecutor):
         self.cancelled: list[str] = []
 
     async def execute(self, context: RequestContext, event_queue: EventQueue) -> None:
-        assert context.context_id and context.task_id
+        assert context.context_id and context.task_id and context.message
         heard = self.heard[context.context_id]
-        heard.append(context.get_user_input())
+        heard.append(context.message.parts[-1].text)
         updater = TaskUpdater(event_queue, context.task_id, context.context_id)
         if context.current_task is None:
             status = TaskStatus(state=TaskState.TASK_STATE_SUBMITTED)

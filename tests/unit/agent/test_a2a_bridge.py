@@ -1,6 +1,7 @@
 """A2A agents, translated: contexts, tasks, artifacts, states, and what each trouble is called."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -96,6 +97,15 @@ async def test_a_context_goes_on_and_a_task_that_is_gone_becomes_a_new_one() -> 
         gone = await last(url, asked("count", {**first.state, "task": "of an earlier server"}))
     assert "I have heard 3 messages." == gone.text
     assert [] == executor.cancelled
+
+
+async def test_a_new_context_is_told_what_was_said_before() -> None:
+    executor = AskingExecutor()
+    items = [UserItem("hi"), AssistantItem("hello"), UserItem("a cup")]
+    async with serving(executor) as url:
+        await last(url, replace(asked("a cup"), items=items))
+    before, new = executor.messages[0].parts
+    assert ("Person: hi\nAssistant: hello" in before.text, "a cup") == (True, new.text)
 
 
 async def test_a_stop_cancels_the_task() -> None:
