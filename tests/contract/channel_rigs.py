@@ -8,7 +8,7 @@ from channels.base import Channel
 from channels.messages import Address
 from channels.registry import account_model, load_channel
 from gateway.store.engine import Store
-from tests.contract.channel_rig import Rig, Trouble
+from gateway.testing.channel_rig import Rig, Trouble
 from tests.contract.platform_rigs import DiscordRig, SlackRig, TelegramRig
 from tests.contract.view_rigs import ConsoleRig, WebRig
 
@@ -48,7 +48,7 @@ class LetterboxRig(Rig):
         draft.write_text(text)
         draft.replace(self._in / f"{self._number:06}-ada.txt")
 
-    def unacknowledged(self) -> int:
+    def count_unacknowledged(self) -> int:
         return len(list(self._in.iterdir()))
 
     def sent_texts(self) -> list[str]:

@@ -7,13 +7,15 @@ import pytest
 import sqlalchemy as sa
 
 from gateway.store.engine import Store
-from tests.contract.channel_rig import Rig
+from gateway.testing.channel_rig import Rig
 from tests.contract.channel_rigs import RIGS
 from tests.contract.statements import watch
 from tests.contract.stores import PostgresCase, SqliteCase, StoreCase
 from tests.fakes.fresh_database import copy_fresh
 from tests.fakes.postgres import PostgresServer
 from tests.fakes.spine import quick_store
+
+pytest.register_assert_rewrite("gateway.testing.channel_contract")
 
 EXAMPLE = Path(__file__).with_name("example_channel")
 

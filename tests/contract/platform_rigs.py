@@ -20,7 +20,7 @@ from channels.simulators.telegram.server import TelegramSimulator
 from channels.slack.adapter import SlackChannel
 from channels.slack.render import MARKDOWN
 from channels.telegram.adapter import TelegramChannel
-from tests.contract.channel_rig import Rig, Trouble
+from gateway.testing.channel_rig import Rig, Trouble
 from tests.fakes import discord, slack, telegram
 
 
@@ -47,7 +47,7 @@ class PlatformRig(Rig):
     def address(self) -> Address:
         return Address(self.name, "main", str(self.chat))
 
-    def unacknowledged(self) -> int:
+    def count_unacknowledged(self) -> int:
         return self.side.count_unacknowledged()
 
     def sent_texts(self) -> list[str]:
@@ -126,7 +126,7 @@ class DiscordRig(PlatformRig):
     async def redeliver(self) -> None:
         self.simulator.inject("MESSAGE_CREATE", orjson.dumps(orjson.loads(self._last)["d"]))
 
-    def unacknowledged(self) -> int:
+    def count_unacknowledged(self) -> int:
         committed = orjson.loads(self.sink.committed or "{}").get("session") or {"seq": 0}
         return sum(number > committed["seq"] for number in self._said)
 

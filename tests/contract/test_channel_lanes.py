@@ -19,7 +19,7 @@ from gateway.store import outbox
 from gateway.store.causes import Notice
 from gateway.store.tables.traffic import outbox as outbox_table
 from gateway.supervision import Faults, Run, Supervised
-from tests.contract.channel_rig import Rig, Trouble
+from gateway.testing.channel_rig import Rig, Trouble
 
 BEGAN = datetime(2026, 11, 20, 12, tzinfo=UTC)
 APOLOGY = "could not be delivered"
@@ -103,7 +103,7 @@ def only_where_sends_fail(rig: Rig) -> None:
 
 class TestLanes:
     async def test_what_fails_for_now_waits_and_goes_out_once_in_its_place(self, rig: Rig):
-        await rig.met()
+        await rig.meet()
         await rig.fail_next(Trouble.RETRYABLE)
         async with delivering(rig, timedelta()) as delivery:
             await say(rig, delivery, "t", "first", "second")
@@ -119,7 +119,7 @@ class TestLanes:
         assert ["first", "second"] == rig.sent_texts()
 
     async def test_what_fails_for_a_day_is_a_dead_letter_and_is_told(self, rig: Rig):
-        await rig.met()
+        await rig.meet()
         async with delivering(rig, timedelta(hours=25)) as delivery:
             await rig.fail_next(Trouble.RETRYABLE)
             await say(rig, delivery, "t", "never")
@@ -135,7 +135,7 @@ class TestLanes:
         assert "later" == seen[-1]
 
     async def test_doubt_is_ended_by_saying_it_again_once_or_marked(self, rig: Rig):
-        await rig.met()
+        await rig.meet()
         await rig.fail_next(Trouble.UNKNOWN)
         async with delivering(rig, timedelta()) as delivery:
             await say(rig, delivery, "t", "said?")
@@ -151,7 +151,7 @@ class TestLanes:
             assert ["said?", f"said?{recovered_mark(None)}"] == rig.sent_texts()
 
     async def test_refusal_for_good_parks_or_ends_and_blocks_no_other(self, rig: Rig):
-        await rig.met()
+        await rig.meet()
         await rig.fail_next(Trouble.PERMANENT)
         async with delivering(rig, timedelta()) as delivery:
             await say(rig, delivery, "t", "first")

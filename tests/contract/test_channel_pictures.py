@@ -18,7 +18,7 @@ SIDES = pytest.mark.parametrize("rig", [TelegramRig, DiscordRig, SlackRig], indi
 
 
 async def sent(rig: PlatformRig, content: bytes) -> Attachment:
-    await rig.met()
+    await rig.meet()
     rig.side.send_picture(rig.chat, content, "which key is this?")
     assert ["hello", "which key is this?"] == await rig.sink.until_texts(2)
     newest = sa.select(inbox.c.payload).order_by(inbox.c.id.desc()).limit(1)

@@ -10,11 +10,9 @@ from channels.base import Channel
 from channels.simulators.shared.simulator import AnySimulator
 from channels.simulators.telegram.server import TelegramSimulator
 from channels.telegram.adapter import TelegramChannel
-from tests.contract.channel_rig import Rig
+from gateway.testing.channel_contract import EndContract, InContract, OutContract
+from gateway.testing.channel_rig import Rig
 from tests.contract.platform_rigs import TelegramRig
-from tests.contract.test_channels import TestEnd as TestEnd  # noqa: PLC0414  collected here with the rig below
-from tests.contract.test_channels import TestIn as TestIn  # noqa: PLC0414  as above
-from tests.contract.test_channels import TestOut as TestOut  # noqa: PLC0414  as above
 from tests.fakes.http import Loaded, served
 from tests.fakes.spine import quick_store
 from tests.fakes.telegram import SECRET, TOKEN, account
@@ -42,6 +40,18 @@ class TelegramWebhookRig(TelegramRig):
 
 async def _short(seconds: float) -> None:
     await asyncio.sleep(min(seconds / 100, 0.2))
+
+
+class TestIn(InContract):
+    pass
+
+
+class TestOut(OutContract):
+    pass
+
+
+class TestEnd(EndContract):
+    pass
 
 
 @pytest.fixture

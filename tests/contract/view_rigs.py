@@ -10,8 +10,8 @@ from channels.viewers.viewer_hub import ViewerChannel
 from channels.web.adapter import WebChannel
 from channels.web.config import WebAccount
 from gateway.store.engine import Store
+from gateway.testing.channel_rig import Rig, Trouble
 from gateway.texts import HARNESS
-from tests.contract.channel_rig import Rig, Trouble
 from tests.fakes.http import Loaded, served, served_privately
 from tests.fakes.views import FakePage, FakeTerminal, FakeView, nothing_unread
 from tests.fakes.web import FakeRecords
@@ -37,13 +37,13 @@ class _ViewRig(Rig):
         await self.view.until(lambda: not self.view.away.is_set())
         await self.view.say(self._last[1], self._last[0])
 
-    def unacknowledged(self) -> int:
+    def count_unacknowledged(self) -> int:
         return len(self.view.unsent)
 
     async def fail_next(self, trouble: Trouble) -> None:
         raise AssertionError("no send of a page or a terminal fails")
 
-    async def sent(self) -> list[str]:
+    async def until_sent(self) -> list[str]:
         typed = len(self.view.told("typing"))
         await self.channel.show_typing(self.address)
         await self.view.until(lambda: len(self.view.told("typing")) > typed)

@@ -1,4 +1,7 @@
-"""A channel with people at its other end, as one small interface, so that one contract covers every channel."""
+"""A channel with people at its other end, as one small interface, so that one contract covers every channel.
+
+`gateway.testing.channel_contract` is that contract.
+"""
 
 import asyncio
 from abc import ABC, abstractmethod
@@ -8,6 +11,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
+from typing import Self, TypeVar
 
 import sqlalchemy as sa
 
@@ -63,8 +67,8 @@ class InboxSink:
         now = datetime.now(UTC)
         for event in events:
             inbox.admit(connection, NewRow(event), now)
-        for one in rejected:
-            inbox.quarantine(connection, "default", self._channel, self._account, one, now)
+        for each in rejected:
+            inbox.quarantine(connection, "default", self._channel, self._account, each, now)
         if cursor is not None:
             chats.move_cursor(connection, "default", self._channel, self._account, cursor, now)
 
@@ -90,24 +94,24 @@ class InboxSink:
         """Return what people said, a row each, in order of admission."""
         query = sa.select(inbox_table.c.payload).where(inbox_table.c.kind == "message").order_by(inbox_table.c.id)
         payloads = await self._store.read(lambda connection: list(connection.execute(query).scalars()))
-        return [INBOUND_EVENT.validate_json(payload).text for payload in payloads]
+        events = [INBOUND_EVENT.validate_json(payload) for payload in payloads]
+        return [event.text for event in events if isinstance(event, InboundMessage)]
 
     async def last_message_id(self) -> str:
         """Return the platform's id of the last message."""
         query = sa.select(inbox_table.c.message_id).where(inbox_table.c.kind == "message")
-        return await self._store.read(
-            lambda connection: connection.execute(query.order_by(inbox_table.c.id.desc())).scalars().first()
-        )
+        newest = query.order_by(inbox_table.c.id.desc())
+        return str(await self._store.read(lambda connection: connection.execute(newest).scalars().first()))
 
     async def until_texts(self, count: int) -> list[str]:
-        """Wait at most ten seconds for so many rows; return them."""
+        """Wait at most 30 s for so many rows; return them."""
         async with asyncio.timeout(30):
             while len(texts := await self.texts()) < count:
                 await self._wait()
         return texts
 
     async def until(self, condition: Callable[[], bool]) -> None:
-        """Wait until `condition()` holds, ten seconds at most."""
+        """Wait until `condition()` holds, 30 s at most."""
         async with asyncio.timeout(30):
             while not condition():
                 await self._wait()
@@ -158,7 +162,7 @@ class Rig(ABC):
         """Deliver the last message again, as if the platform had not heard the acknowledgement."""
 
     @abstractmethod
-    def unacknowledged(self) -> int:
+    def count_unacknowledged(self) -> int:
         """Return how many messages the platform still waits to have acknowledged."""
 
     @abstractmethod
@@ -169,7 +173,7 @@ class Rig(ABC):
     async def fail_next(self, trouble: Trouble) -> None:
         """Make the next send fail so."""
 
-    async def sent(self) -> list[str]:
+    async def until_sent(self) -> list[str]:
         """Return what the person sees of ours, in order, once all that was sent has arrived."""
         return self.sent_texts()
 
@@ -209,7 +213,7 @@ class Rig(ABC):
         await self.channel.aclose()
 
     @asynccontextmanager
-    async def alive(self) -> AsyncIterator["Rig"]:
+    async def alive(self) -> AsyncIterator[Self]:
         """Run the platform and the channel within this context."""
         async with asyncio.TaskGroup() as tasks, self._stack:
             self._tasks = tasks
@@ -220,10 +224,24 @@ class Rig(ABC):
             for person in self._people:
                 person.cancel()
 
-    async def met(self, messages: int = 1) -> None:
+    async def meet(self, messages: int = 1) -> None:
         """Let the person say something, so that there is a chat to send to, and wait for so many rows."""
         await self.people_say(["hello"])
         await self.sink.until_texts(messages)
 
     def part(self, text: str, key: str = "0123456789abcdef") -> OutboundPart:
         return OutboundPart(address=self.address, rendered=Rendered(text), idem_key=key)
+
+
+AnyRig = TypeVar("AnyRig", bound=Rig)
+
+
+@asynccontextmanager
+async def run_rig(make: Callable[[Store, Path], AnyRig], directory: Path) -> AsyncIterator[AnyRig]:
+    """Run a rig over a fresh database in this directory."""
+    store = await Store.open(f"sqlite:///{directory / 'tenk.db'}")
+    try:
+        async with make(store, directory).alive() as made:
+            yield made
+    finally:
+        await store.aclose()
