@@ -2,6 +2,7 @@
 
 PYTHON ?= python3
 VENV := .venv
+HOMESERVER := build/homeserver
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 # Two more than processors, four at most: of a test run, a third of the time is waiting for processes and instants.
@@ -9,7 +10,7 @@ WORKERS ?= $(shell n=$$(nproc 2>/dev/null || echo 2); [ $$n -lt 3 ] && echo $$((
 unexport PYTHONDONTWRITEBYTECODE  # some containers set it; each of many processes would compile all of us again
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test gate quick coverage format run check bench eval torture browser pictures lock generated clean
+.PHONY: help install demo test gate quick coverage format run check bench eval torture browser matrix pictures lock generated clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z]*\):.*##  *\(.*\)/  make \1\t\2/p' Makefile
@@ -46,7 +47,7 @@ test: install  ## every test but the long ones and the house rules, which are `m
 gate: install  ## the cases of which make test runs a sample: kills, named points, seeded bugs, hostile texts, generated cases
 	EXAMPLES=whole $(BIN)/python -m pytest -n $(WORKERS) -m "gate or hypothesis and not long" $(ARGS)
 
-quick browser: WORKERS := $(shell nproc 2>/dev/null || echo 2)
+quick browser matrix-tests: WORKERS := $(shell nproc 2>/dev/null || echo 2)
 quick: install  ## the tests without servers and generated cases; another Python: make quick PYTHON=python3.13 VENV=.venv-3.13
 	$(BIN)/python -m pytest -q -n $(WORKERS) -k "not postgres" -m "not (hypothesis or gate or long)" tests/unit \
 		$(wildcard tests/contract/test_*_store.py tests/contract/test_store_*.py) tests/contract/test_model_contract.py $(ARGS)
@@ -79,6 +80,20 @@ torture: install  ## hundreds of kills, power loss, seeded bugs
 browser: install  ## the pages in a real Chromium, where one is installed
 	$(BIN)/python -m pytest -n $(WORKERS) -m browser -rs tests/journeys $(ARGS)
 
+matrix: install  ## the channel in distributions/matrix, as a package of its own, against a real homeserver, which it installs
+	@$(PYTHON) -m venv $(HOMESERVER)
+	@echo "Installing a homeserver into $(HOMESERVER) ..."
+	@if $(HOMESERVER)/bin/python -m pip --disable-pip-version-check --quiet install --require-hashes --no-deps \
+		--only-binary :all: -r distributions/matrix/tests/homeserver.lock; then $(MAKE) --no-print-directory matrix-tests; \
+		else echo "matrix: its homeserver cannot be installed here, passed by"; fi
+
+.PHONY: matrix-tests
+matrix-tests:
+	@rm -rf build/matrix  # the wheel alone, beside the gateway: its entry points are found there
+	@$(PIP) install --no-deps --no-build-isolation --target build/matrix ./distributions/matrix
+	PYTHONPATH=$(CURDIR)/build/matrix SYNAPSE_PYTHON=$(CURDIR)/$(HOMESERVER)/bin/python \
+		$(BIN)/python -m pytest -n $(WORKERS) -m matrix distributions/matrix/tests $(ARGS)
+
 pictures: install  ## the pictures of the README, taken anew in Chromium
 	PICTURES=renew $(BIN)/python -m pytest -m browser -rs tests/journeys/test_readme_pictures.py
 
@@ -88,9 +103,11 @@ generated: install  ## renew what is made of other files: compiled texts, Slack'
 	$(BIN)/tenk slack-manifest --config config/gateway.toml > config/slack-manifest.json
 	$(BIN)/python -m tests.tools.configuration_page
 
-lock:  ## renew requirements.lock; needs uv, takes nothing younger than a week
+lock:  ## renew requirements.lock and the homeserver's; needs uv, takes nothing younger than a week
 	uv pip compile -q --generate-hashes --no-emit-index-url --no-header --exclude-newer "7 days" \
 		--python-version 3.11 --universal --all-extras pyproject.toml -o requirements.lock
+	echo matrix-synapse | uv pip compile -q --generate-hashes --no-emit-index-url --no-header --exclude-newer "7 days" \
+		--python-version 3.11 --universal - -o distributions/matrix/tests/homeserver.lock
 
 clean:  ## remove what was made, but not var/
 	rm -rf .venv .venv-* dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .grimp_cache

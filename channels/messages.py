@@ -240,7 +240,11 @@ class Rejected:
 
 @dataclass(frozen=True, slots=True)
 class Rendered:
-    """One part in its platform's format. Its length is that of `text`, in the platform's unit."""
+    """One part in its platform's format. Its length is that of `text`, in the platform's unit.
+
+    The gateway may append to `text`, and put a code in place of bullets of the same length; `markup` stays as it is, so
+    it describes ranges of the text and does not repeat it.
+    """
 
     text: str
     markup: str | None = None  # the platform's own JSON beside the text (Telegram: entities)
@@ -281,7 +285,7 @@ class OutboundPart:
 
     address: Address
     rendered: Rendered
-    idem_key: str  # ≤ 25 characters, the same for every attempt at this part
+    idem_key: str  # ≤ 25 characters, the same for every attempt at this part; a new database may give it another part
     reply_to: str | None = None  # message id in the same chat
     route: Route | None = None  # answer this way; None: in the chat
     buttons: tuple[Button, ...] = ()

@@ -23,7 +23,7 @@ HERE = "tests/house/test_plain_words.py"  # it has to spell what it forbids
 
 def docstrings() -> Iterator[tuple[str, str]]:
     """Yield each docstring with the place where it is, constants' and fields' too."""
-    for path in python_files(*PACKAGES, "tests"):
+    for path in python_files(*PACKAGES, "distributions", "tests"):
         if is_migration(path) or named(path) == HERE:
             continue
         for node in ast.walk(parsed(path)):
