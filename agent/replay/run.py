@@ -16,8 +16,6 @@ from agent.tools.guards import EarlyJudgement, NoHooks, ToolUse, Verdict
 from agent.transcript import EndReason, JournalEvent, ModelResponded, Steered, ToolReturned, UserItem
 from agent.unattended import MemoryJournal, NoConsents, NoWatchers, Surroundings
 
-RunTurn = Callable[[Turn, TurnPorts, Agent], Awaitable[EndReason]]
-
 
 async def run_on_record(
     turn: Turn,
@@ -26,7 +24,7 @@ async def run_on_record(
     around: Surroundings,
     *,
     steered: Sequence[Steered] = (),
-    run: RunTurn = run_turn,
+    run: Callable[[Turn, TurnPorts, Agent], Awaitable[EndReason]] = run_turn,
 ) -> tuple[JournalEvent, ...]:
     """Run a turn on recorded results and return its events; `results.missing` has the calls without a result.
 

@@ -13,7 +13,7 @@ from agent.loop import run_turn
 from agent.ports import Principal, Turn
 from agent.read_only_turn import run_read_only
 from agent.replay.record import RecordedResults, recorded_calls
-from agent.replay.run import RunTurn, run_on_record, with_prompt
+from agent.replay.run import run_on_record, with_prompt
 from agent.replay.steps import steps_of
 from agent.retry_command import run_retry_command
 from agent.transcript import Steered
@@ -24,7 +24,7 @@ from gateway.operators.process import ReplayedRun
 from gateway.operators.replay_models import ReplayWish
 from gateway.replay import checks
 from gateway.sessions.budgets import note_spender
-from gateway.sessions.deps import run_scheduled
+from gateway.sessions.deps import RunTurn, run_scheduled
 from gateway.sessions.inbox_rules import CHAT
 from gateway.sessions.surroundings import StoredSurroundings
 from gateway.shared import Shared

@@ -1,17 +1,19 @@
 """A turn on recorded results: answers from the record, nothing else runs."""
 
 import json
+from dataclasses import replace
 
 from pydantic import BaseModel
 
 from agent.journal import whole_result
 from agent.loop import run_turn
 from agent.models.scripted import Says, ScriptedModel, calls
-from agent.ports import ModelRequest
+from agent.ports import ModelRequest, Principal
 from agent.replay.record import NOT_RECORDED, RecordedCall, RecordedResults, recorded_calls
 from agent.replay.run import run_on_record, with_prompt
 from agent.replay.steps import compare, steps_of
 from agent.tools.base import Effect, ToolError
+from agent.tools.guards import NoHooks, PreTool, ToolUse
 from agent.transcript import (
     NO_RESULT,
     CallOutcome,
@@ -56,6 +58,16 @@ class Around:
         return text
 
 
+class UnheardHooks(NoHooks):
+    """Hooks that must not run."""
+
+    async def pre_tool(self, use: ToolUse) -> PreTool:
+        raise AssertionError("a hook ran")
+
+    async def stop(self, principal: Principal, turn_id: str, text: str) -> str:
+        raise AssertionError("a hook ran")
+
+
 async def never(_context: object, _arguments: object) -> object:
     raise AssertionError("a tool ran")
 
@@ -94,7 +106,8 @@ async def test_a_replay_sees_what_the_recorded_turn_saw():
 
     again, around = ScriptedModel(list(script)), Around()
     results = RecordedResults(recorded)
-    events = await run_on_record(a_turn(FakeTurnPort()), an_agent(again, weather(effect=Effect.NONE)), results, around)
+    agent = replace(an_agent(again, weather(effect=Effect.NONE)), hooks=UnheardHooks())
+    events = await run_on_record(a_turn(FakeTurnPort()), agent, results, around)
     assert 3 == len(ran) == around.costs
     assert [request.items for request in first.requests] == [request.items for request in again.requests]
     assert [request.tools[0].schema for request in first.requests] == [each.tools[0].schema for each in again.requests]
