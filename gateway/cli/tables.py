@@ -42,7 +42,9 @@ def json_text(value: object, indent: int | None = None) -> str:
     """Format a value as JSON. Escape control characters, and non-ASCII letters if the output is not UTF-8."""
     is_plain = (getattr(sys.stdout, "encoding", None) or "utf-8").lower().replace("-", "") != "utf8"
     text = json.dumps(value, ensure_ascii=is_plain, indent=indent)
-    return UNSAFE_CHARACTERS.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    return "\n".join(
+        UNSAFE_CHARACTERS.sub(lambda found: f"\\u{ord(found[0]):04x}", line) for line in text.split("\n")
+    )  # a line break in a value is escaped already
 
 
 def table_lines(rows: Sequence[Row], columns: Columns, width: int | None = None) -> list[str]:

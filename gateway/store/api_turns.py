@@ -70,9 +70,15 @@ def _of(address: Address) -> sa.ColumnElement[bool]:
     return sa.and_(inbox.c.channel == address.channel, inbox.c.account == address.account, inbox.c.chat == address.chat)
 
 
+def event_id_of(address: Address, message_id: str) -> str:
+    """Return the id of the event that brings a message: the same also if the message is taken for a press."""
+    return f"msg:{address.chat}/{message_id}"
+
+
 def find_asked(connection: sa.Connection, address: Address, message_id: str) -> tuple[AskedRow | None, int]:
     """Return the newest row of this message, and how many there are: a question over a limit may be asked again."""
-    query = sa.select(*_columns).where(_of(address), inbox.c.message_id == message_id)
+    is_it = sa.or_(inbox.c.message_id == message_id, inbox.c.event_id == event_id_of(address, message_id))
+    query = sa.select(*_columns).where(_of(address), is_it)
     rows = connection.execute(query.order_by(inbox.c.id.desc()).limit(100)).all()
     return (_to_asked_row(rows[0]) if rows else None), len(rows)
 

@@ -28,6 +28,14 @@ async def test_an_answer_comes_with_what_it_took(tmp_path: Path) -> None:
     assert used["model_s"] > 0 and used["tools_s"] == tool["took_s"] >= 0
 
 
+async def test_a_yes_that_stands_for_a_button_gets_its_answer(tmp_path: Path) -> None:
+    async with api_house(tmp_path, offline=True) as here:
+        program = await here.program()
+        await program.say("I practised guitar for 45 minutes")
+        status, turn = await program.say("yes")
+    assert (200, "done", True) == (status, turn["state"], turn["answer"].startswith("Logged 45 min"))
+
+
 async def test_who_is_revoked_stays_out_until_let_in_again(tmp_path: Path) -> None:
     async with api_house(tmp_path) as here:
         program = await here.program()

@@ -118,7 +118,7 @@ class Conversations:
             return
         if self._pauses.of(self._store.home_tenant) is not None:  # a program can wait better than its request
             raise ApiRefusal(503, "not_now", "the agents are paused", "Send it again later.", retry_after_s=60.0)
-        event_id = f"msg:{asked.address.chat}/{asked.message_id}" + (f"~{count}" if count else "")
+        event_id = api_turns.event_id_of(asked.address, asked.message_id) + (f"~{count}" if count else "")
         tenant = self._store.home_tenant
         await self._channel.hear(asked.address, asked.message_id, event_id, text, locale, tenant, only_reads=only_reads)
         taken, _ = await self._find(asked)

@@ -41,6 +41,7 @@ def test_the_outbox_is_a_table_whose_names_move_no_cursor() -> None:
     shown = "An\\x1b[2Ja  turn deadbeef  1     unknown      2  timed out"
     assert f"1234    2026-03-02 12:00  telegram:main  42    {shown}" == line
     assert '["\\u009b2J \\u202e ñ"]' == json_text(["\x9b2J \u202e ñ"])
+    assert '[\n "a\\nb"\n]' == json_text(["a\nb"], indent=1)
 
 
 def test_an_unknown_part_is_shown_with_what_it_may_lead_to() -> None:
