@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import yaml
 
+from agent.plain_yaml import BadYaml, read_yaml
 from agent.wellformed import well_formed
 
 MAX_FRONTMATTER_CHARS = 8_000
@@ -51,19 +52,9 @@ def _read_mapping(text: str) -> tuple[dict[str, object], dict[str, int]]:
     if len(text) > MAX_FRONTMATTER_CHARS:
         raise BadFrontmatter(f"its frontmatter has more than {MAX_FRONTMATTER_CHARS:,} characters")
     try:
-        _check_shape(text)
-        loader = yaml.CSafeLoader(text)
-        node = loader.get_single_node()
-        mapping = loader.construct_document(node) if isinstance(node, yaml.MappingNode) else None
-    except yaml.YAMLError as error:
-        line = getattr(getattr(error, "problem_mark", None), "line", None)
-        where = "" if line is None else f" in line {line + 2}"
-        why = f"its frontmatter is no YAML{where}: {getattr(error, 'problem', None) or error}"
-        raise BadFrontmatter(why, 1 if line is None else line + 2) from None
-    except BadFrontmatter:
-        raise
-    except ValueError as error:  # a date or number that does not exist
-        raise BadFrontmatter(f"its frontmatter has an impossible value: {str(error)[:200]}") from None
+        mapping, node = read_yaml(text, MAX_DEPTH, first_line=2)
+    except BadYaml as bad:
+        raise BadFrontmatter(f"its frontmatter {bad}", bad.line) from None
     if not isinstance(node, yaml.MappingNode) or not isinstance(mapping, dict):
         raise BadFrontmatter("its frontmatter is no mapping of keys to values")
     lines: dict[str, int] = {}
@@ -71,16 +62,3 @@ def _read_mapping(text: str) -> tuple[dict[str, object], dict[str, int]]:
         name = str(key.value).replace("-", "_")
         lines.setdefault(name, key.start_mark.line + 2)
     return {str(key).replace("-", "_"): value for key, value in mapping.items()}, lines
-
-
-def _check_shape(text: str) -> None:
-    """Refuse aliases, which can make a short text huge, tags, which fail in many ways, and deep nesting."""
-    depth = 0
-    for event in yaml.parse(text, Loader=yaml.CSafeLoader):
-        if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None) is not None:
-            raise BadFrontmatter("its frontmatter has an anchor or alias, which is not allowed")
-        if getattr(event, "tag", None) is not None:
-            raise BadFrontmatter("its frontmatter has a tag (!), which is not allowed")
-        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
-        if depth > MAX_DEPTH:
-            raise BadFrontmatter(f"its frontmatter is nested more than {MAX_DEPTH} deep")

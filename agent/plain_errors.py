@@ -2,7 +2,8 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -71,6 +72,13 @@ def words_of_problem(problem: Mapping[str, Any]) -> str:
         return str(context["error"])
     words = _WANTED.get(problem["type"], UNKNOWN)
     return words.format_map({key: _plain(value) for key, value in context.items()})
+
+
+def hint_at(name: str, known: Iterable[str]) -> str:
+    """Return what to append to an error about an unknown name: the nearest known one, or all."""
+    names = sorted(known)
+    near = get_close_matches(name, names, n=1, cutoff=0.6)
+    return f'; did you mean "{near[0]}"?' if near else f"; there are: {', '.join(names) or 'none'}"
 
 
 def check_url(text: str) -> str:

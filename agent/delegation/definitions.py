@@ -3,7 +3,6 @@
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from itertools import islice
 from pathlib import Path
@@ -13,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from agent.frontmatter import BadFrontmatter, read_frontmatter
 from agent.permission_rules import Mode
-from agent.plain_errors import words_of_problem
+from agent.plain_errors import hint_at, words_of_problem
 from agent.skills.folders import BadFile, decode, read_file
 from agent.wellformed import clean, well_formed
 
@@ -119,18 +118,11 @@ def _explain(error: ValidationError, path: Path, lines: Mapping[str, int]) -> It
         place = f"{path}:{lines.get(key, 1)}: {clean(key)[:80]}"
         given = str(problem["input"])[:80]
         if problem["type"] == "extra_forbidden":
-            yield f"{place}: there is no such key{_nearest(key, DefinitionHead.model_fields)}"
+            yield f"{place}: there is no such key{hint_at(key, DefinitionHead.model_fields)}"
         elif problem["type"] == "enum":
-            yield f"{place}: there is no mode {given!r}{_nearest(given, [mode.value for mode in Mode])}"
+            yield f"{place}: there is no mode {given!r}{hint_at(given, [mode.value for mode in Mode])}"
         else:
             yield f"{place}: {words_of_problem(problem)}"
-
-
-def _nearest(name: str, known: Iterable[str]) -> str:
-    """Return what to append to an error about an unknown name: the nearest known one, or all."""
-    names = sorted(known)
-    near = get_close_matches(name, names, n=1, cutoff=0.6)
-    return f'; did you mean "{near[0]}"?' if near else f"; there are: {', '.join(names) or 'none'}"
 
 
 def wrong_names(agents: Iterable[AgentDefinition], product: str, models: Sequence[str]) -> Iterator[str]:
@@ -141,7 +133,7 @@ def wrong_names(agents: Iterable[AgentDefinition], product: str, models: Sequenc
         if models == ["offline"]:
             yield f"{agent.place()}: the agent {agent.name!r} needs a model: set model.name"
         elif agent.model is not None and agent.model not in models:
-            hint = _nearest(agent.model, models)
+            hint = hint_at(agent.model, models)
             yield f"{agent.place('model')}: model: there is no model {agent.model!r} in [model]{hint}"
 
 

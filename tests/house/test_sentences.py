@@ -33,6 +33,7 @@ FOR_THE_MODEL = {
     "agent/context/layers.py",
     "agent/context/person.py",
     "agent/delegation/defined.py",
+    "agent/evals/judge.py",
     "agent/hooks/chain.py",
     "agent/mcp/elicitation.py",
     "agent/mcp/personal.py",
@@ -81,7 +82,7 @@ FOR_THE_MODEL = {
 """Notes, results of tools, how a platform shows text: models read it, and answer in the person's language."""
 
 FOR_OPERATORS = {
-    "agent/delegation/definitions.py",
+    "agent/plain_errors.py",
     "channels/discord/connection.py",
     "channels/discord/error_mapping.py",
     "channels/slack/probe.py",

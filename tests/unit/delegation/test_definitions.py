@@ -76,7 +76,7 @@ def test_a_pattern_gives_the_tools_that_it_matches():
     [
         ("You help.", "helper.md:1: it does not begin with frontmatter"),
         ("---\ndescription: [\n---\nBody", "helper.md:3: its frontmatter is no YAML"),
-        ("---\na: &x 1\nb: *x\n---\nBody", "helper.md:1: its frontmatter has an anchor or alias"),
+        ("---\na: &x 1\nb: *x\n---\nBody", "helper.md:2: its frontmatter has an anchor or alias"),
         ("---\n- a\n---\nBody", "helper.md:1: its frontmatter is no mapping"),
         ("---\nname: a\n---\nBody", "helper.md:1: description: is missing"),
         (text_of(body=""), "helper.md:1: it has no text behind its frontmatter"),
