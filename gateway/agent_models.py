@@ -117,6 +117,17 @@ def make_alone(settings: Settings, name: str, deps: ModelDeps) -> ChatModel:
     return _make_alone(*known[name], deps)
 
 
+def evaluating_of(settings: Settings) -> ChatModel | None:
+    """Make the model that judges cases, alone: the light one, that of mode auto, or the first; None: rules answer.
+
+    Raises:
+        SettingsError: it cannot be made.
+    """
+    links = (settings.model.light, judge_link(settings), settings.model)
+    name = next(link.name for link in links if link is not None)
+    return None if name == "offline" else make_alone(settings, name, ModelDeps())
+
+
 def _make_alone(table: str, link: LinkConfig, deps: ModelDeps) -> ChatModel:
     """Make one model without fallbacks."""
     config = ModelConfig(**{name: getattr(link, name) for name in LinkConfig.model_fields})

@@ -112,7 +112,10 @@ async def serve(
     with HomeLock(settings.home, wait_s=COMMAND_S):
         store = await Store.open(settings.database_url, wait_s=SERVER_S)
         try:
-            await Gateway(settings, store, extra_tools, show, servers, fitting, flags).run()
+            gateway = Gateway(settings, store, extra_tools, show, servers, fitting, flags)
+            for signum in (signal.SIGTERM, signal.SIGINT):
+                asyncio.get_running_loop().add_signal_handler(signum, gateway.stop)
+            await gateway.run()
         finally:
             await store.aclose()
 
@@ -174,9 +177,6 @@ class Gateway:
 
     async def run(self) -> None:
         """Serve until told to stop, then drain."""
-        loop = asyncio.get_running_loop()
-        for signum in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(signum, self._stop.set)
         async with AsyncExitStack() as closing:  # after all tasks
             try:
                 async with Supervised(self._faults) as tasks:
@@ -189,6 +189,10 @@ class Gateway:
                 log.info("gateway_stopped")
             except* GatewayError as errors:
                 raise _first(errors) from None
+
+    def stop(self) -> None:
+        """Begin to drain."""
+        self._stop.set()
 
     async def _until_stopped(self) -> None:
         await self._stop.wait()

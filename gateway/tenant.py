@@ -49,6 +49,7 @@ from gateway.config.settings import Settings
 from gateway.credentials.levels import CredentialLevels
 from gateway.definitions import configure_choice, make_agents, read_agents
 from gateway.http.api.build import ApiParts, api_deps
+from gateway.http.api.conversations import Conversations
 from gateway.inbound.intake import Intake
 from gateway.inbound.reception import ReceptionDeps
 from gateway.ops.model_cooldowns import RetryTurns
@@ -173,16 +174,8 @@ class Tenant:
         self.intake = Intake(
             store, own.access, people, shared.delivery, shared.bus, self.count_waiting, clocks.now, reception
         )
-        parts = ApiParts(
-            store,
-            deps.api_channel,
-            own.channels.api,
-            self.operators,
-            people,
-            clocks.now,
-            self.connecting,
-            shared.sessions.turn_limit.pauses,
-        )
+        self.conversations = Conversations(store, deps.api_channel, own.channels.api, shared.sessions.turn_limit.pauses)
+        parts = ApiParts(store, self.conversations, self.operators, people, clocks.now, self.connecting)
         self.api = api_deps(parts, product.name, product.title, product.routes)
 
     def _make_model(self, own: Settings, prices: PriceLook) -> tuple[ChatModel, list[OwnModel]]:

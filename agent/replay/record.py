@@ -70,30 +70,37 @@ class RecordedResults:
         )
 
     def _answer(self, tool: Tool, call_key: str, arguments: Arguments) -> object:
-        wanted = _canonical(arguments)
-        found = next((call for call in self._left if _is_of(call, tool) and _arguments_of(call, tool) == wanted), None)
+        found = self.take(tool, arguments)
         if found is None:
             self.missing.add(call_key)
             raise ToolError(NOT_RECORDED)
-        self._left.remove(found)
         result = read_object(found.content) or {}
         data = result.get("data")
         if result.get("success"):
             return data
         raise ToolError(str(result.get("error")), data if isinstance(data, Mapping) else None)
 
+    def take(self, tool: Tool, arguments: Arguments) -> RecordedCall | None:
+        """Return the recorded call that answers this one, which is used up; None if there is none."""
+        wanted = canonical(arguments)
+        found = next((call for call in self._left if _is_of(call, tool) and arguments_of(call, tool) == wanted), None)
+        if found is not None:
+            self._left.remove(found)
+        return found
+
 
 def _is_of(call: RecordedCall, tool: Tool) -> bool:
     return call.name == tool.name or call.name in tool.aliases
 
 
-def _arguments_of(call: RecordedCall, tool: Tool) -> str | None:
+def arguments_of(call: RecordedCall, tool: Tool) -> str | None:
     """Return the arguments of a recorded call; None if the tool's schema does not take them."""
     try:
-        return _canonical(read(call.arguments, tool.arguments)[0])
+        return canonical(read(call.arguments, tool.arguments)[0])
     except BadArguments:
         return None
 
 
-def _canonical(arguments: Arguments) -> str:
+def canonical(arguments: Arguments) -> str:
+    """Return arguments as JSON text that is the same for equal ones."""
     return json.dumps(json.loads(to_json(arguments)), sort_keys=True)

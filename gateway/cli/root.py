@@ -43,6 +43,7 @@ COMMANDS = {
     "usage": ("gateway.cli.usage", "Show model calls, tokens and cost."),
     "new": ("gateway.cli.new", "Make a distribution with an agent, a tool, a hook or a channel of your own."),
     "hook": ("gateway.cli.hook", "Show what a hook would decide."),
+    "eval": ("gateway.cli.evaluate", "Run cases against the agent and check its answers."),
     "models": ("gateway.cli.models", "List the models; try one now."),
     "config": ("gateway.cli.config", "Check, show or change the configuration."),
     "slack-manifest": ("gateway.cli.config:slack_manifest", "Print the manifest for creating the Slack app."),

@@ -120,6 +120,10 @@ class Shown:
     watch: TurnWatch
 
 
+def _as_it_is(agent: Agent) -> Agent:
+    return agent
+
+
 @dataclass(slots=True, eq=False)
 class AgentInForce:
     """The agents that a tenant's turns begin with."""
@@ -128,6 +132,7 @@ class AgentInForce:
     """The tenant's own; it has all tools of the tenant."""
     others: Mapping[str, Agent] = field(default_factory=dict)
     """Those that files describe, by name."""
+    _reshape: Callable[[Agent], Agent] = field(default=_as_it_is, init=False)
 
     def of(self, session_key: str) -> Agent:
         """Return the agent of a session; the tenant's own for an agent that no file describes any more."""
@@ -135,7 +140,13 @@ class AgentInForce:
 
     def replace(self, agent: Agent, others: Mapping[str, Agent]) -> None:
         """Begin turns with these agents from now on; a running turn ends with the one it began with."""
-        self.agent, self.others = agent, others
+        self.agent = self._reshape(agent)
+        self.others = {name: self._reshape(other) for name, other in others.items()}
+
+    def reshape(self, by: Callable[[Agent], Agent]) -> None:
+        """Pass these agents, and those that replace them, through a function; call it once."""
+        self._reshape = by
+        self.replace(self.agent, self.others)
 
     def sees_images(self) -> bool:
         return self.agent.model.facts.sees_images

@@ -15,6 +15,7 @@ import pytest
 from click.testing import CliRunner
 
 from agent.delegation.definitions import parse_definition
+from agent.evals.case_file import parse_case
 from agent.memory.files import read_memory
 from agent.skills.skill import SkillSource, parse_skill
 from gateway.cli.root import root
@@ -96,6 +97,7 @@ READERS: Mapping[str, Callable[[str], object]] = {
     "ini": is_file_of_systemd,
     "json": json.loads,
     "markdown": is_file_of_ours,
+    "yaml": lambda block: parse_case(block, Path("case.yaml")),
 }
 RUN_ELSEWHERE = {"python", "sh", "toml", "toml-secrets"}
 """By `tests/journeys/test_documents.py`, and below."""

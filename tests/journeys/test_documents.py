@@ -44,7 +44,7 @@ class Terminal:
         self.directory = directory
         self.telegram = telegram
         self.port = free_port()
-        self.shown = {"127.0.0.1:8080": f"127.0.0.1:{self.port}"}
+        self.shown = {"127.0.0.1:8080": f"127.0.0.1:{self.port}", "docs/examples/": f"{DOCS / 'examples'}/"}
         """Values in the pages, and their replacements here."""
         kept = {name: os.environ[name] for name in ("LANG", "HOME") if name in os.environ}
         self.environment = (

@@ -6,13 +6,12 @@ from datetime import datetime
 from importlib.metadata import version
 
 from agent.ports import Principal
-from channels.api.adapter import ACCOUNT, CHANNEL, ApiChannel
-from channels.api.config import ApiAccount
+from channels.api.adapter import ACCOUNT, CHANNEL
 from gateway.access.config import Policy, Role
 from gateway.access.policy import AccessSnapshot, principal_of
 from gateway.commands.connect import Connecting
 from gateway.http.api.chat import ChatRoutes, chat_routes, user_of
-from gateway.http.api.conversations import Conversations, KnowsPauses
+from gateway.http.api.conversations import Conversations
 from gateway.http.api.oauth import OAuthRoutes, oauth_routes
 from gateway.http.api.openai_chat import OpenAiRoutes, openai_routes
 from gateway.http.api.openai_responses import ResponseRoutes, response_routes
@@ -35,18 +34,16 @@ class ApiParts:
     """The parts of a gateway that the API uses."""
 
     store: Store
-    channel: ApiChannel
-    account: ApiAccount
+    conversations: Conversations
     operators: Operators
     snapshot: AccessSnapshot
     clock: Callable[[], datetime]
     connecting: Connecting
-    pauses: KnowsPauses
 
 
 def api_deps(parts: ApiParts, agent: str, title: str, own_routes: OwnRoutes) -> ApiDeps:
     """Make the API of one tenant: the agent with this name and its own routes."""
-    conversations = Conversations(parts.store, parts.channel, parts.account, parts.pauses)
+    conversations = parts.conversations
     routes = (
         *chat_routes(ChatRoutes(conversations, parts.store)),
         *own_routes(parts.store, conversations),
