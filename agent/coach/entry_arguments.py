@@ -16,6 +16,8 @@ from agent.coach.vocabulary.words import group_of, to_tokens
 from agent.wellformed import clean
 
 MAX_CHARS = 1_200
+MAX_WORDS = 12
+"""Words of a skill's name that are looked over for the days behind it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +99,22 @@ def read_wanted(text: str, today: date, week_start: int, skills: Sequence[Skill]
 
 
 def read_stats(text: str, today: date, week_start: int, skills: Sequence[Skill]) -> WantedStats:
-    """Parse a skill and days, in any order: "guitar october", "mondays", "last week". Return the rest unread."""
-    wanted = WantedStats(rest=clean(text[:MAX_CHARS]))
+    """Parse a skill and days, in any order: "guitar october", "mondays", "last week".
+
+    What is unread stays as the rest: an unknown skill before or behind the days, too.
+    """
+    words = clean(text[:MAX_CHARS]).split()
+    found = (_read_stats(" ".join(words[at:]), today, week_start, skills) for at in range(min(len(words), MAX_WORDS)))
+    for at, wanted in enumerate(found):
+        if not at and (wanted.skill or wanted.has_days):
+            return wanted
+        if at and wanted.has_days and not wanted.rest:
+            return replace(wanted, rest=" ".join(words[:at]))
+    return WantedStats(rest=" ".join(words))
+
+
+def _read_stats(text: str, today: date, week_start: int, skills: Sequence[Skill]) -> WantedStats:
+    wanted = WantedStats(rest=text)
     for _ in range(3):
         before, rest = wanted, _PREPOSITION.sub("", wanted.rest)
         if wanted.skill is None and (named := take_skill(rest, skills)) is not None:

@@ -175,10 +175,10 @@ async def _stats(reader: PracticeReader, asked: Invocation) -> Reply:
     if wish.has_days and not wish.rest:
         return await _stats_of_days(reader, asked, wish, skills)
     skill = _find(skills, wanted)
-    if skill is None and (wish.has_days or wish.skill is not None):
+    if skill is None and (wish.skill is not None or read_stats(wish.rest, today, principal.week_start, ()).has_days):
         return Reply(say(language, "stats.how"))
     if skill is None:
-        return _unknown(asked, wanted, skills)
+        return _unknown(asked, wish.rest, skills)
     journey = journey_report((skill,), totals, today, principal.week_start)
     sessions = await reader.sessions(principal, skill_id=skill.id, limit=MAX_READ)
     return Reply(skill_stats_text(language, journey.skills[0], today, patterns_report(sessions, today, skill.id)))
