@@ -199,7 +199,7 @@ async def _keep(run: _PlanRun, data: Prefetched, response: ModelResponded, wish:
     plan = read_plan(response.text, data.skills.skills, data.frame)
     if any(words in plan.text for key in NO_PLAN for words in in_any_language(key)):
         return await _finish(run, None, replace(response, text=plan.text))
-    conditions = data.frame.conditions if wish.conditions else None
+    conditions = data.frame.conditions if wish.conditions and wish.skill is None else None
     kept = replace(_with_insights(run, data, plan, wish), conditions=conditions)
     saved = LocalEffect(run.writer.save_plan, kept, asks=True)
     returned = await run.ports.journal.apply(saved, _result(run.turn))
@@ -226,7 +226,8 @@ def _with_insights(run: _PlanRun, data: Prefetched, plan: PlanAnswer, wish: Plan
         most = ", ".join(f"{spell_minutes(data.frame.most_of(skill))} ({escape(skill)})" for skill in plan.cut)
         content = f"{content}\n\n{say(run.language, 'plan.cut', most=most)}"
     if kept := conditions_text(run.language, data.frame.conditions):
-        key = "plan.conditions_broken" if plan.ruled_out else "plan.conditions"
+        key = "plan.conditions_once" if wish.conditions and wish.skill else "plan.conditions"
+        key = "plan.conditions_broken" if plan.ruled_out else key
         content = f"{content}\n\n{say(run.language, key, conditions=kept)}"
     if rest := unread_wish(wish.rest, [skill.name for skill in data.skills.skills]):
         content = f"{content}\n\n_{say(run.language, 'plan.unread', rest=escape(rest))}_"

@@ -144,9 +144,13 @@ def _conditions(asked: ReadMessage) -> ReaderAnswer | None:
     said = read_conditions(asked.text).conditions
     if not (words := conditions_text(asked.language, said)):
         return None
-    question, rest = asked.say("offer.conditions", conditions=words), requests.unread_wish(asked.text, asked.skills)
+    named, rest = requests.named_skill(asked.text, asked.skills), requests.unread_wish(asked.text, asked.skills)
+    question = asked.say("offer.conditions", conditions=words)
+    if named is not None:
+        question = asked.say("offer.conditions_once", conditions=words, skill=escape(named))
     unread = f" {asked.say('plan.unread', rest=_quote(rest))}" if rest else ""
-    return ReaderAnswer(f"{question}{unread}", _one(asked, "offer.plan_so", f"/plan new {words}").offers)
+    plan = f"/plan new {words}" if named is None else f"/plan new {named} {words}"
+    return ReaderAnswer(f"{question}{unread}", _one(asked, "offer.plan_so", plan).offers)
 
 
 # ---------------------------------------------------------------- practice

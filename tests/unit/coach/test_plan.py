@@ -8,6 +8,7 @@ from datetime import timedelta
 import pytest
 
 from agent.coach.plan import run_plan_turn
+from agent.coach.plan_conditions import NO_CONDITIONS, PlanConditions
 from agent.coach.plan_data import PlanWish, prefetch, read_wish
 from agent.coach.practice import PlannedSession
 from agent.coach.prompt import coach_prompt
@@ -181,6 +182,15 @@ class TestPlanTurn:
         agent = agent_of(OfflineModel(OfflineReader()), practice)
         assert EndReason.COMPLETED == await run_plan_turn(turn, port.ports, agent, practice, writer, run_turn)
         assert "## Resumen" in port.answer
+
+    async def test_conditions_for_one_skill_hold_in_its_plan_alone(self, practice: ConnectedPractice):
+        port = FakeTurnPort(run_effect=practice.as_result)
+        await run(Script(PLAN), practice, port, "/plan guitar only on Fridays")
+        assert "in this plan alone" in port.answer
+        assert NO_CONDITIONS == await practice.plan_conditions(ANA)
+        await run(Script(PLAN), practice, port := FakeTurnPort(run_effect=practice.as_result), "/plan not on Fridays")
+        assert "It holds for coming plans" in port.answer
+        assert PlanConditions((4,)) == await practice.plan_conditions(ANA)
 
 
 class TestOwnFindings:

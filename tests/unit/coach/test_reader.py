@@ -5,13 +5,14 @@ from pathlib import Path
 
 import pytest
 
+from agent.coach.plan_data import read_wish
 from agent.coach.reader.entries import read_practice
 from agent.coach.vocabulary.words import languages
 from agent.ports import LocalEffect
 from agent.transcript import EDITED
 from gateway.coach import writer
 from tests.fakes.offline_conversation import Conversation
-from tests.fakes.practice_reader import TODAY
+from tests.fakes.practice_reader import ANA, TODAY
 
 SKILLS = ("guitar", "piano", "guitarra", "ear training")
 GOLDEN = Path(__file__).parents[2] / "golden"
@@ -83,6 +84,13 @@ async def test_a_time_without_a_skill_may_be_of_each(ana: Conversation) -> None:
     assert "What shall I log?" in await ana.say("did 45 minutes today")
     assert {"Log 45 min guitar, today", "Log 45 min piano, today"} == set(offers(ana))
     assert not any(reply.is_yes for reply in ana.suggested)
+
+
+async def test_a_condition_for_one_skill_is_none_for_all(ana: Conversation) -> None:
+    ana.practice.change(LocalEffect(writer.create_skill, "piano", None, None, 600_000))
+    assert "Shall I plan piano alone" in await ana.say("piano only on Fridays")
+    wish = read_wish(ana.suggested[0].words, await ana.practice.skills(ANA))
+    assert ("piano", (0, 1, 2, 3, 5, 6)) == (wish.skill, wish.conditions.conditions.weekdays_off)
 
 
 async def test_a_correction_names_the_entry(ana: Conversation) -> None:
