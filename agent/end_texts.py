@@ -59,6 +59,15 @@ def by_rules_text(texts: Catalogue, why: FailureKind | OverBudget, context: Requ
     return texts.text(locale, key, time="" if at is None else f"{at:%H:%M}")
 
 
+def agent_failure_text(texts: Catalogue, failure: ModelFailure, locale: str | None) -> str:
+    """Return the sentence that tells the person why an agent of another framework failed."""
+    if failure.kind in {FailureKind.AUTH, FailureKind.BAD_REQUEST}:
+        return texts.text(locale, "answer.agent_refused")
+    if failure.kind in _FAILURES or busy_for_s(failure) is not None:
+        return failure_text(texts, failure, locale)  # it names its model's trouble
+    return texts.text(locale, "answer.agent_failed")
+
+
 def failure_text(texts: Catalogue, failure: ModelFailure, locale: str | None) -> str:
     """Return the sentence that tells the person why the model failed."""
     if (key := _FAILURES.get(failure.kind)) is not None:

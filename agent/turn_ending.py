@@ -78,14 +78,17 @@ class TurnEnding:
         log.warning("turn_failed", kind=failure.kind.value, error=str(failure))
         context = failure.kind is FailureKind.CONTEXT
         reason = EndReason.CONTEXT_EXHAUSTED if context else EndReason.MODEL_ERROR
-        note = end_texts.failure_text(self.agent.texts, failure, self.scope.turn.principal.locale)
-        note = self._with_open_ends(self._with_findings(note))
+        note = self._with_open_ends(self._with_findings(self.failure_note(failure)))
         text = end_texts.with_note(said, note)
         busy_s = end_texts.busy_for_s(failure)
         why = f"{asked}: {failure}"[:MAX_WHY_CHARS]
         return (
             reason if await self.scope.ports.journal.finish(reason, text, None, note, busy_s=busy_s, why=why) else None
         )
+
+    def failure_note(self, failure: ModelFailure) -> str:
+        """Return the sentence that tells the person why the model failed."""
+        return end_texts.failure_text(self.agent.texts, failure, self.scope.turn.principal.locale)
 
     async def end_over_budget(self, over: OverBudget, said: str) -> EndReason | None:
         """End the turn because a cap is reached; keep the answer so far. `/retry` asks again."""

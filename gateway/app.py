@@ -296,7 +296,9 @@ class Gateway:
         tasks.keep("watchdog", LoopWatchdog().run)
         running.intake.append(tasks.keep_task("routing", partial(_route, channels, router)))
         tasks.keep("service manager", service_manager.report)
-        log.info("gateway_started", home=str(settings.home), model=self._own.model.name, store=store.dialect)
+        agent, is_bridged = settings.agent.name, settings.agent.is_bridged
+        answers = {"agent": agent} if is_bridged else {"model": self._own.model.name}
+        log.info("gateway_started", home=str(settings.home), **answers, store=store.dialect)
 
     @property
     def _own(self) -> Tenant:

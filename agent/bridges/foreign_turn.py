@@ -18,6 +18,7 @@ from agent.bounded import Interrupted, beside, run_bounded
 from agent.bridges.port import Exchange, ForeignAgent, ForeignEvent, NeedsApproval, Responded, Returned
 from agent.consent import AskedCall, Consent, Parked
 from agent.definition import Agent
+from agent.end_texts import agent_failure_text
 from agent.errors import FailureKind
 from agent.foreign_code import contain_exits
 from agent.journal import open_calls
@@ -106,6 +107,9 @@ class ForeignTurn(TurnEnding):
         if journal.last is not response:
             await journal.record(response)
         return None
+
+    def failure_note(self, failure: ModelFailure) -> str:
+        return agent_failure_text(self.agent.texts, failure, self.scope.turn.principal.locale)
 
     def said_so_far(self) -> str:
         """Return the turn's answer so far, with the text of a response that was cut short."""

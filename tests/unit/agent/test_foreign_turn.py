@@ -283,18 +283,26 @@ async def test_an_agent_that_breaks_leaves_what_it_said_and_tells_the_operator_w
     assert EndReason.MODEL_ERROR == await run(port, ScriptedAgent(script))
     ended = port.events[-1]
     assert isinstance(ended, TurnEnded)
-    assert ended.text.startswith("I would\n\n")
+    assert ended.text.startswith("I would\n\nThe agent behind me failed")
     assert why in ended.why
 
 
-async def test_a_known_failure_has_its_own_words() -> None:
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [
+        (FailureKind.QUOTA, "out of credit"),
+        (FailureKind.OVERLOADED, "is busy"),
+        (FailureKind.AUTH, "The agent behind me refuses"),
+    ],
+)
+async def test_a_known_failure_has_its_own_words(kind: FailureKind, words: str) -> None:
     async def script(_exchange: Exchange) -> AsyncGenerator[ForeignEvent, None]:
-        raise ModelFailure(FailureKind.QUOTA, "out of credit")
+        raise ModelFailure(kind, "why")
         yield
 
     port = FakeTurnPort()
     await run(port, ScriptedAgent(script))
-    assert "credit" in port.answer
+    assert words in port.answer
 
 
 async def test_results_of_unknown_calls_and_second_results_are_dropped() -> None:
