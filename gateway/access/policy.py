@@ -293,6 +293,13 @@ def _direct(rules: Rules, person: Person | None, event: InboundMessage | Command
     return Pair()
 
 
+def _allows_group(event: InboundMessage | CommandInvoked) -> bool:
+    """Return True for `/group on`, by which operators allow the group they write in, with or without a button."""
+    if isinstance(event, CommandInvoked):
+        return (event.name, event.arguments.strip().lower()) == ("group", "on")
+    return event.text.lower().split() == ["/group", "on"]
+
+
 def _in_group(
     rules: Rules, person: Person | None, event: InboundMessage | CommandInvoked, snapshot: AccessSnapshot
 ) -> Decision:
@@ -302,7 +309,9 @@ def _in_group(
     if not (from_there or rules.lists_group(here) or rules.lists_group(snapshot.first_id(here))):
         asks = isinstance(event, CommandInvoked) or (event.mentions_bot and not event.edited)
         may = person is not None and Role(person.role).allows(Role.OPERATOR)
-        return AskGroup(person) if asks and may and person is not None else Silence(GROUP_NOT_LISTED)
+        if not asks or not may or person is None:
+            return Silence(GROUP_NOT_LISTED)
+        return Admit(person) if _allows_group(event) else AskGroup(person)
     if _let_in(rules.groups, rules, person, event):
         return _admit_or_enrol(person, event)
     return Silence("not let in")

@@ -61,7 +61,9 @@ class _GroupSettings:
 
     def _set_here(self, connection: Connection, asked: Invocation, wanted: GroupChange) -> Reply:
         group = self._set(connection, asked, groups.find(connection, asked.principal.tenant, asked.address), wanted)
-        return self._reply(asked, group)
+        if group is None or not wanted.allowed:
+            return self._reply(asked, group)
+        return self._reply(asked, group, self._take_up(connection, asked, group.id))
 
     async def allow(self, asked: Invocation) -> Reply | Write:
         """Allow the group that the button names."""
@@ -73,8 +75,10 @@ class _GroupSettings:
         group = self._set(connection, asked, groups.GROUPS.get(connection, id=group_id), WORDS["on"])
         if group is None:
             return self._reply(asked, None)
-        taken = self._operators.take_up_group(connection, group_id, asked.principal.user_id, asked.clock())
-        return self._reply(asked, group, taken)
+        return self._reply(asked, group, self._take_up(connection, asked, group_id))
+
+    def _take_up(self, connection: Connection, asked: Invocation, group_id: str) -> AccessChange:
+        return self._operators.take_up_group(connection, group_id, asked.principal.user_id, asked.clock())
 
     def _set(self, connection: Connection, asked: Invocation, group: Group | None, wanted: GroupChange) -> Group | None:
         """Change a group's settings and return them; None if the person may not."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from agent.calendar import is_zone
-from channels.base import Channel
+from channels.base import Channel, HasButtons
 from channels.messages import (
     Address,
     Button,
@@ -160,16 +160,19 @@ class Admission:
             self._reception.change_kept(plan.event)
 
     def _offer_group(self, event: InboundEvent, person: Person, id_: int) -> None:
-        """Ask the operator who wants the bot in this group to allow it, with a button that only they can press.
+        """Ask the operator who wants the bot in this group to allow it, by a button that only they can press, or words.
 
-        Their message is stored and answered after the press.
+        Their message is stored and answered once it is allowed.
         """
         group = groups.find(self._connection, event.tenant, event.address)
         account, locale = f"{event.address.channel}:{event.address.account}", person.locale
         seal = SealedButtons(self._deps.keys.buttons).seal
         data = seal("group_allow", short_id(group.id), person.user_id, account, self._now + groups.KEPT_FOR)
         button = Button(HARNESS.text(locale, "groups.button"), data, ButtonStyle.PRIMARY)
-        self._reply(event, id_, HARNESS.text(locale, "groups.not_yet"), (button,))
+        text = HARNESS.text(locale, "groups.not_yet")
+        if not isinstance(self._channel, HasButtons):
+            text += f" {HARNESS.text(locale, 'groups.not_yet_typed')}"
+        self._reply(event, id_, text, (button,))
         if (said := _to_keep_for_all(event)) is not None:
             groups.keep(self._connection, group.id, said, person.user_id, self._now)
 

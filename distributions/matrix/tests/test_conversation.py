@@ -1,6 +1,8 @@
 """The channel in the real gateway, with a scripted model and people on a real homeserver."""
 
+import re
 from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -30,26 +32,36 @@ class House:
         return self.ada.seen(room, self.bot)
 
 
-@pytest.fixture
-async def house(tmp_path: Path, homeserver: Homeserver) -> AsyncIterator[House]:
-    bot = homeserver.register("Coach")
-    config = f"""
+OPEN = """
 [access]
 groups = "open"
 danger_allow_everyone = true
 [access.accounts."matrix:main"]
 allow_groups = ["*"]
-[delivery]
-placeholder_after_s = 0.2
-[channels.matrix.main]
-api_base = "{homeserver.url}"
-edits_per_min = 6000
 """
-    secrets = tmp_path / "secrets.toml"
+PRIVATE = """
+[access.accounts."matrix:main"]
+direct = "pairing"
+"""
+
+
+@asynccontextmanager
+async def in_house(server: Homeserver, directory: Path, access: str) -> AsyncIterator[House]:
+    """Run the gateway, with these rules of access."""
+    bot = server.register("Coach")
+    account = f'[channels.matrix.main]\napi_base = "{server.url}"\nedits_per_min = 6000\n'
+    secrets = directory / "secrets.toml"
     secrets.touch(0o600)
     secrets.write_text(f'[channels.matrix.main]\naccess_token = "{bot.token}"\n')
-    async with TestGateway(config, platforms=(), directory=tmp_path) as gateway:
-        yield House(gateway, bot, homeserver)
+    config = f"{access}[delivery]\nplaceholder_after_s = 0.2\n{account}"
+    async with TestGateway(config, platforms=(), directory=directory) as gateway:
+        yield House(gateway, bot, server)
+
+
+@pytest.fixture
+async def house(tmp_path: Path, homeserver: Homeserver) -> AsyncIterator[House]:
+    async with in_house(homeserver, tmp_path, OPEN) as made:
+        yield made
 
 
 async def test_the_first_message_of_a_new_room_is_answered(house: House):
@@ -71,6 +83,27 @@ async def test_in_a_group_only_a_mention_is_answered_and_the_answer_is_a_reply(h
     (answer,) = await house.seen(room, lambda texts: texts[-1:] == ["Yes."])
     assert {"m.in_reply_to": {"event_id": asked}} == answer["m.relates_to"]
     assert {} == answer["m.mentions"]
+
+
+async def test_an_owner_allows_a_group_in_words(homeserver: Homeserver, tmp_path: Path):
+    async with in_house(homeserver, tmp_path, PRIVATE) as house:
+        direct = house.ada.make_room(house.bot)
+        house.ada.say(direct, "hello")
+        (told,) = await house.seen(direct, lambda texts: len(texts) == 1)
+        code = re.findall(r"\b[A-Z2-9]{8}\b", told["body"])[0]
+        assert code in told["formatted_body"]
+        house.gateway.model.answers("Hello Ada.", "Hello all.")
+        await house.gateway.operator("POST /v1/pairing/approve", {"code": code})
+        await house.seen(direct, lambda texts: texts[-1:] == ["Hello Ada."])
+        bob = house.server.register("Bob")
+        room = house.ada.make_room(house.bot, bob)
+        bob.call("POST", "join", room)
+        await house.gateway.until(lambda: len(house.ada.members(room)) == 3, "the bot")
+        mention = {"m.mentions": {"user_ids": [house.bot.user]}}
+        house.ada.say(room, "Coach: are you there?", **mention)
+        await house.seen(room, lambda texts: len(texts) == 1 and texts[0].endswith("write /group on."))
+        house.ada.say(room, "Coach: !group on", **mention)
+        await house.seen(room, lambda texts: texts[-1:] == ["Hello all."])
 
 
 async def test_a_slow_answer_grows_in_one_message(house: House):
@@ -104,7 +137,7 @@ async def test_a_thread_is_answered_in_the_thread(house: House):
     assert ("m.thread", root) == (answer["m.relates_to"]["rel_type"], answer["m.relates_to"]["event_id"])
 
 
-async def test_a_choice_without_buttons_is_made_by_words(house: House):
+async def test_a_command_is_typed_with_an_exclamation_mark(house: House):
     room = house.ada.make_room(house.bot)
     house.ada.say(room, "!log 20m piano")
     (answer,) = await house.seen(room, lambda texts: any("20 min" in text for text in texts))

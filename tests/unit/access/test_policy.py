@@ -10,6 +10,7 @@ from channels.messages import (
     ButtonPressed,
     ChatKind,
     ChatMigrated,
+    CommandInvoked,
     InboundMessage,
     Membership,
     MembershipChanged,
@@ -240,6 +241,33 @@ def test_an_unlisted_group_is_offered_to_operators_alone_and_holds_where_it_move
     assert Admit is meets("3", "-1005")
     snapshot.put_group(Group("g", "default", "telegram", "main", "-5", allowed=False))
     assert Silence is meets("3", "-1005")
+
+
+@pytest.mark.parametrize(
+    ("role", "text", "decision"),
+    [
+        ("operator", "/group on", Admit),
+        ("operator", " /GROUP  On", Admit),
+        ("operator", "/group", AskGroup),
+        ("operator", "/group once more", AskGroup),
+        ("member", "/group on", Silence),
+    ],
+)
+def test_an_operator_allows_a_group_by_a_command(role: str, text: str, decision: type) -> None:
+    snapshot = AccessSnapshot([replace(ANA, role=role, identities=frozenset({"telegram:1"}))])
+    said = replace(message("1", kind=ChatKind.GROUP, chat="-5"), mentions_bot=True)
+    assert decision is type(decide(snapshot, AccessConfig(), replace(said, text=text)))
+    name, _, arguments = text.strip().lower().removeprefix("/").partition(" ")
+    invoked = CommandInvoked(
+        event_id="c",
+        address=said.address,
+        sender=said.sender,
+        received_at=said.received_at,
+        name=name,
+        arguments=arguments,
+        kind=said.kind,
+    )
+    assert decision is type(decide(snapshot, AccessConfig(), invoked))
 
 
 def test_a_withdrawn_policy_takes_commands_away() -> None:
