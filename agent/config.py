@@ -256,6 +256,8 @@ class AgentConfig(BaseModel):
     """Number of earlier items above which the older ones are summarised after a turn."""
     summary_s: float = Field(default=30.0, gt=0)
     """Seconds for a summary; then the conversation continues without it."""
+    sees_images: bool = False
+    """True: an agent of another framework gets people's pictures; False: their description."""
     allow_tools: tuple[str, ...] = ()
     """Name patterns of tools that may change the outside world without approval."""
     deny_tools: tuple[str, ...] = ()

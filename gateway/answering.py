@@ -81,7 +81,9 @@ def make_user_items(
 ) -> UserItemBuilder:
     """Make the builder of model input from messages; `talk` is the command that carries a message."""
     kept = StoredContext(store, people, clock)
-    pictures = PictureFetcher(settings.pictures, in_force.sees_images, kept.keep_file)
+    is_foreign = ":" in settings.agent.product
+    sees = (lambda: settings.agent.sees_images) if is_foreign else in_force.sees_images
+    pictures = PictureFetcher(settings.pictures, sees, kept.keep_file)
     return UserItemBuilder(InputGuard(settings.guard), talk, kept.find_quoted, kept.read_talk, pictures)
 
 

@@ -125,15 +125,18 @@ async def _ask(client: Client, exchange: Exchange, progress: TaskProgress) -> As
 
 
 def _request(exchange: Exchange, progress: TaskProgress) -> SendMessageRequest:
-    texts = [*map(spoken_text, exchange.unanswered)]
+    parts = []
     if not progress.context and (before := conversation_note(exchange)):
-        texts.insert(0, before)
+        parts.append(Part(text=before))
+    for item in exchange.unanswered:
+        parts += [Part(raw=content, media_type=mime) for mime, content in exchange.pictures_of(item)]
+        parts.append(Part(text=spoken_text(item)))
     message = Message(
         message_id=exchange.key,
         context_id=progress.context,
         task_id=progress.task,
         role=Role.ROLE_USER,
-        parts=[Part(text=text) for text in texts],
+        parts=parts,
     )
     message.metadata.update({name: value for name, value in exchange.about.items() if value})
     return SendMessageRequest(message=message)

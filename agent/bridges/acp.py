@@ -2,8 +2,10 @@
 
 import asyncio
 import json
+from base64 import b64encode
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, cast
@@ -11,7 +13,15 @@ from typing import Any, cast
 import structlog
 from acp import PROTOCOL_VERSION, RequestError
 from acp.client.connection import ClientSideConnection
-from acp.schema import ClientCapabilities, Implementation, InitializeResponse, PromptResponse, TextContentBlock
+from acp.helpers import image_block, text_block
+from acp.schema import (
+    ClientCapabilities,
+    ImageContentBlock,
+    Implementation,
+    InitializeResponse,
+    PromptResponse,
+    TextContentBlock,
+)
 from pydantic import JsonValue, ValidationError
 
 from agent.bounded import beside
@@ -25,6 +35,7 @@ from agent.errors import FailureKind
 from agent.models.failures import clean, failure
 from agent.models.openai_format import spoken_text
 from agent.peer_process import PeerProcess, run_peer
+from agent.pictures import Unseen, without_pictures
 from agent.ports import ModelFailure
 from agent.transcript import AssistantItem, Item, ToolCall
 from agent.wellformed import one_line
@@ -78,8 +89,10 @@ class AcpAgent:
         connection = ClientSideConnection(cast("Any", client), client)
         try:
             async with asyncio.timeout(self._open_s):
-                session, is_new = await self._open(connection, exchange)
-            prompt: list[Any] = [*prompt_of(exchange, is_new=is_new)]
+                agent = await self._initialize(connection)
+                session, is_new = await self._open_session(connection, agent, exchange)
+            seen = exchange if _sees(agent) else replace(exchange, items=without_pictures(exchange.items, Unseen.BLIND))
+            prompt: list[Any] = [*prompt_of(seen, is_new=is_new)]
             about = {"tenk-gateway": {"key": exchange.key, **exchange.about}}
             async with beside(client.ask(session, connection.prompt(session, prompt, **about))) as asking:
                 progress = PromptProgress(exchange, {"session": session})
@@ -95,13 +108,18 @@ class AcpAgent:
         finally:
             await connection.close()
 
-    async def _open(self, connection: ClientSideConnection, exchange: Exchange) -> tuple[str, bool]:
-        """Return the id of the conversation's session, and True if it is new."""
+    async def _initialize(self, connection: ClientSideConnection) -> InitializeResponse:
         named = Implementation(name="tenk-gateway", version=version("tenk-gateway"))
         agent = await connection.initialize(PROTOCOL_VERSION, ClientCapabilities(), named)
         if agent.protocol_version != PROTOCOL_VERSION:
             words = f"it speaks version {agent.protocol_version} of ACP; the gateway speaks {PROTOCOL_VERSION}"
             raise failure(FailureKind.BAD_REQUEST, words)
+        return agent
+
+    async def _open_session(
+        self, connection: ClientSideConnection, agent: InitializeResponse, exchange: Exchange
+    ) -> tuple[str, bool]:
+        """Return the id of the conversation's session, and True if it is new."""
         try:
             kept = _session_in(exchange.state(self.name))
             if kept and await _resume(connection, agent, kept):
@@ -128,6 +146,11 @@ async def _events(client: AcpClient, progress: PromptProgress) -> AsyncGenerator
             case reported:
                 for event in progress.take(reported):
                     yield event
+
+
+def _sees(agent: InitializeResponse) -> bool:
+    able = agent.agent_capabilities and agent.agent_capabilities.prompt_capabilities
+    return bool(able and able.image)
 
 
 async def _resume(connection: ClientSideConnection, agent: InitializeResponse, session: str) -> bool:
@@ -169,13 +192,18 @@ async def _failure(peer: PeerProcess, problem: Exception) -> ModelFailure:
 # ---------------------------------------------------------------- what the agent is told
 
 
-def prompt_of(exchange: Exchange, *, is_new: bool) -> list[TextContentBlock]:
+def prompt_of(exchange: Exchange, *, is_new: bool) -> list[TextContentBlock | ImageContentBlock]:
     """Return the blocks of a prompt: notes about what the session cannot know, and the messages to answer."""
-    new, texts = exchange.unanswered, []
+    new, notes = exchange.unanswered, []
     if is_new:
-        texts = [*(as_note(known) for known in (exchange.hints, exchange.memory) if known), conversation_note(exchange)]
-    texts += map(spoken_text, new) if new else [as_note(_go_on(exchange))]
-    return [TextContentBlock(type="text", text=text) for text in texts if text]
+        notes = [*(as_note(known) for known in (exchange.hints, exchange.memory) if known), conversation_note(exchange)]
+    if not new:
+        notes.append(as_note(_go_on(exchange)))
+    blocks: list[TextContentBlock | ImageContentBlock] = [text_block(note) for note in notes if note]
+    for item in new:
+        blocks += [image_block(b64encode(content).decode(), mime) for mime, content in exchange.pictures_of(item)]
+        blocks.append(text_block(spoken_text(item)))
+    return blocks
 
 
 def _go_on(exchange: Exchange) -> str:

@@ -6,7 +6,7 @@ which it is unknown if they ran are told to the agent as such.
 
 import asyncio
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from io import StringIO
@@ -22,6 +22,8 @@ from agent.end_texts import agent_failure_text
 from agent.errors import FailureKind
 from agent.foreign_code import contain_exits
 from agent.journal import open_calls
+from agent.models.picture_fit import show_pictures
+from agent.pictures import Unseen, without_pictures
 from agent.ports import ModelFailure, TextDelta, TextDiscarded, Turn, TurnPorts
 from agent.tools.results import failure_result, success_result
 from agent.transcript import (
@@ -31,12 +33,11 @@ from agent.transcript import (
     Item,
     ModelResponded,
     NoteItem,
-    Steered,
     ToolIntended,
     ToolItem,
     ToolReturned,
     TurnEnded,
-    TurnStarted,
+    UserItem,
     answer_separator,
     answer_text,
 )
@@ -193,7 +194,7 @@ class ForeignTurn(TurnEnding):
         queue: asyncio.Queue[ForeignEvent | Exception | None] = asyncio.Queue(MOST_WAITING)
         asked: list[Call] = []
         self._forget_shown()
-        async with beside(_pump(self.foreign, self._make_exchange(consents), queue)):
+        async with beside(_pump(self.foreign, await self._make_exchange(consents), queue)):
             while (event := await self._next(queue)) is not None:
                 match event:
                     case TextDelta():
@@ -222,9 +223,15 @@ class ForeignTurn(TurnEnding):
             raise ModelFailure(FailureKind.SERVER, "it ended without an answer")
         return asked
 
-    def _make_exchange(self, consents: dict[str, bool]) -> Exchange:
+    async def _make_exchange(self, consents: dict[str, bool]) -> Exchange:
         scope, turn = self.scope, self.scope.turn
         items: list[Item] = [*turn.history, *scope.journal.items]
+        pictures: Mapping[str, bytes] = {}
+        if scope.limits.sees_images:
+            items, pictures = await show_pictures(items, scope.ports.journal.load_pictures)
+        else:
+            items = without_pictures(items, Unseen.BLIND)
+        said = [item for item in items[len(turn.history) :] if isinstance(item, UserItem)]
         if turn.summary is not None and turn.summary.notes:
             items.insert(0, NoteItem(f"Before this conversation: {turn.summary.notes}", ends_turn=True))
         if consents:  # the transcript fills in a result for each call
@@ -234,15 +241,11 @@ class ForeignTurn(TurnEnding):
             conversation=turn.conversation,
             principal=turn.principal,
             items=items,
-            said=[
-                item
-                for event in scope.journal.events
-                if isinstance(event, TurnStarted | Steered)
-                for item in event.items
-            ],
+            said=said,
             consents=consents,
             hints=turn.hints,
             memory=turn.memory,
+            pictures=pictures,
         )
 
     async def _next(self, queue: "asyncio.Queue[ForeignEvent | Exception | None]") -> ForeignEvent | Exception | None:

@@ -144,18 +144,19 @@ def request_of(exchange: Exchange) -> dict[str, Any]:
         "turn": exchange.turn,
         "conversation": exchange.conversation,
         "person": {"id": who.user_id, "name": who.display_name, "locale": who.locale, "timezone": who.timezone},
-        "messages": [entry for item in exchange.unanswered if (entry := _entry(item))],
-        "history": [entry for item in exchange.earlier if (entry := _entry(item))],
+        "messages": [entry for item in exchange.unanswered if (entry := _entry(exchange, item))],
+        "history": [entry for item in exchange.earlier if (entry := _entry(exchange, item))],
         "hints": exchange.hints,
         "memory": exchange.memory,
     }
 
 
-def _entry(item: Item) -> dict[str, str | None] | None:
+def _entry(exchange: Exchange, item: Item) -> dict[str, Any] | None:
     """Return a message as JSON; None for calls of tools and their results, which an earlier agent may have left."""
     match item:
         case UserItem():
-            return {"role": "user", "text": spoken_text(item), "at": item.at}
+            said = {"role": "user", "text": spoken_text(item), "at": item.at}
+            return {**said, "pictures": urls} if (urls := exchange.picture_urls(item)) else said
         case AssistantItem() if item.text.strip():
             return {"role": "assistant", "text": item.text}
         case NoteItem():

@@ -5,7 +5,7 @@ person by `interrupt`. One without gets the whole conversation each time.
 """
 
 import json
-from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from typing import Any
 
 from langchain_core.messages import AIMessage, AIMessageChunk, AnyMessage, BaseMessage, HumanMessage, ToolMessage
@@ -19,7 +19,7 @@ from agent.bridges.table import UnusableAgent, load_object
 from agent.errors import FailureKind
 from agent.models.openai_format import note_text, spoken_text
 from agent.ports import ModelFailure, TextDelta, TextDiscarded
-from agent.transcript import AssistantItem, Item, NoteItem, ToolCall, ToolItem, Usage, UserItem
+from agent.transcript import AssistantItem, NoteItem, ToolCall, ToolItem, Usage, UserItem
 
 Graph = CompiledStateGraph[Any, Any, Any, Any]
 
@@ -127,13 +127,13 @@ def _new_messages(exchange: Exchange, held: Sequence[AnyMessage]) -> list[AnyMes
     """Return the messages that the graph's thread lacks: all if it is empty, else this turn's and skipped calls."""
     ids = [f"{exchange.turn}/{number}" for number in range(len(exchange.said))]
     if not held:
-        messages = list(_history(exchange.items))
+        messages = list(_history(exchange))
         humans = [at for at, message in enumerate(messages) if isinstance(message, HumanMessage)]
         for at, id_ in zip(reversed(humans), reversed(ids), strict=False):
             messages[at].id = id_
         return messages
     known = {message.id for message in held}
-    spoken = [HumanMessage(spoken_text(item), id=id_) for item, id_ in zip(exchange.said, ids, strict=True)]
+    spoken = [_human(exchange, item, id_) for item, id_ in zip(exchange.said, ids, strict=True)]
     new = [message for message in spoken if message.id not in known]
     if not new:
         return []
@@ -142,11 +142,16 @@ def _new_messages(exchange: Exchange, held: Sequence[AnyMessage]) -> list[AnyMes
     return [*skipped, *new]
 
 
-def _history(items: Iterable[Item]) -> Iterator[AnyMessage]:
-    for item in items:
+def _human(exchange: Exchange, item: UserItem, id_: str | None = None) -> HumanMessage:
+    seen = [{"type": "image_url", "image_url": {"url": url}} for url in exchange.picture_urls(item)]
+    return HumanMessage([*seen, {"type": "text", "text": spoken_text(item)}] if seen else spoken_text(item), id=id_)
+
+
+def _history(exchange: Exchange) -> Iterator[AnyMessage]:
+    for item in exchange.items:
         match item:
             case UserItem():
-                yield HumanMessage(spoken_text(item))
+                yield _human(exchange, item)
             case NoteItem():
                 yield HumanMessage(note_text(item))
             case ToolItem():

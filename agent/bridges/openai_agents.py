@@ -44,7 +44,7 @@ from agent.errors import FailureKind
 from agent.models.failures import failure, from_answer
 from agent.models.openai_format import note_text, spoken_text
 from agent.ports import Principal, TextDelta
-from agent.transcript import AssistantItem, Item, NoteItem, ToolCall, ToolItem, Usage, UserItem
+from agent.transcript import AssistantItem, NoteItem, ToolCall, ToolItem, Usage, UserItem
 
 set_tracing_disabled(disabled=True)  # tracing sends what people write to a server; the agent's module may enable it
 
@@ -86,7 +86,7 @@ class OpenAIAgent:
     async def _run(self, exchange: Exchange) -> AsyncGenerator[ForeignEvent, None]:
         handed_to = str(exchange.state(self.name))
         agent, held_back = _agents_by_name(self._agent).get(handed_to, self._agent), _HeldBack()
-        given = await _apply_answers(agent, exchange) if exchange.consents else history_of(exchange.items)
+        given = await _apply_answers(agent, exchange) if exchange.consents else history_of(exchange)
         result = Runner.run_streamed(
             agent,
             given,
@@ -161,7 +161,7 @@ async def _apply_answers(agent: Agent[Principal], exchange: Exchange) -> RunStat
     ]
     result = await Runner.run(
         agent,
-        history_of(exchange.items, exchange.consents),
+        history_of(exchange, exchange.consents),
         context=exchange.principal,
         hooks=_NothingRuns(),
         run_config=RunConfig(model=ScriptedModel([asked])),  # no model is asked: this response was made before
@@ -201,13 +201,13 @@ def _target(handoff: object) -> Agent[Principal] | None:
     return None if reference is None else reference()
 
 
-def history_of(items: Sequence[Item], but: Container[str] = ()) -> list[TResponseInputItem]:
+def history_of(exchange: Exchange, but: Container[str] = ()) -> list[TResponseInputItem]:
     """Return the conversation as input items, without the calls whose ids are in `but`."""
-    given: list[dict[str, str]] = []
-    for item in items:
+    given: list[dict[str, object]] = []
+    for item in exchange.items:
         match item:
             case UserItem():
-                given.append({"role": "user", "content": spoken_text(item)})
+                given.append({"role": "user", "content": _content(item, exchange.picture_urls(item))})
             case NoteItem():
                 given.append({"role": "user", "content": note_text(item)})
             case ToolItem():
@@ -221,6 +221,11 @@ def history_of(items: Sequence[Item], but: Container[str] = ()) -> list[TRespons
                     if call.id not in but
                 )
     return cast("list[TResponseInputItem]", given)
+
+
+def _content(item: UserItem, urls: Sequence[str]) -> object:
+    seen = [{"type": "input_image", "detail": "auto", "image_url": url} for url in urls]
+    return [*seen, {"type": "input_text", "text": spoken_text(item)}] if seen else spoken_text(item)
 
 
 def _calls(output: Sequence[TResponseOutputItem]) -> tuple[ToolCall, ...]:

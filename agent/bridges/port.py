@@ -5,12 +5,14 @@ A bridge translates one framework. It gets an `Exchange`, the conversation so fa
 """
 
 import json
+from base64 import b64encode
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from pydantic import JsonValue, TypeAdapter
 
+from agent.pictures import visible
 from agent.ports import Principal, TextDelta, TextDiscarded
 from agent.transcript import AssistantItem, Item, ToolCall, Usage, UserItem
 
@@ -38,6 +40,7 @@ class Exchange:
     """The person's answers about the last response's calls, by call id; such calls have no result among the items."""
     hints: str = ""  # the channel's formatting hints for text
     memory: str = ""  # what is remembered of the person
+    pictures: Mapping[str, bytes] = field(default_factory=dict)  # those that the items show, by id
 
     @property
     def unanswered(self) -> list[UserItem]:
@@ -55,6 +58,14 @@ class Exchange:
         """Return the conversation without the unanswered messages."""
         new = self.unanswered
         return [item for item in self.items if not any(item is each for each in new)]
+
+    def pictures_of(self, item: UserItem) -> list[tuple[str, bytes]]:
+        """Return the pictures of a message that the agent may see, each with its media type."""
+        return [(picture.mime, self.pictures[picture.id]) for picture in visible(item.pictures)]
+
+    def picture_urls(self, item: UserItem) -> list[str]:
+        """Return the pictures of a message that the agent may see, as data URLs."""
+        return [f"data:{mime};base64,{b64encode(content).decode()}" for mime, content in self.pictures_of(item)]
 
     @property
     def key(self) -> str:

@@ -3,9 +3,10 @@
 An agent gets its person as `deps`, an `agent.ports.Principal`.
 """
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator
 
 from pydantic_ai import (
+    BinaryContent,
     CallToolsNode,
     DeferredToolRequests,
     DeferredToolResults,
@@ -42,7 +43,7 @@ from agent.bridges.table import load_object
 from agent.errors import FailureKind
 from agent.models.openai_format import note_text, spoken_text
 from agent.ports import ModelFailure, Principal, TextDelta
-from agent.transcript import AssistantItem, Item, NoteItem, ToolCall, ToolItem, Usage, UserItem
+from agent.transcript import AssistantItem, NoteItem, ToolCall, ToolItem, Usage, UserItem
 
 _KINDS: tuple[tuple[type[ModelAPIError], FailureKind], ...] = (
     (ModelQuotaExceededError, FailureKind.QUOTA),
@@ -79,7 +80,7 @@ class PydanticAgent:
         try:
             async with self._agent.iter(
                 None,
-                message_history=history_of(exchange.items),
+                message_history=history_of(exchange),
                 deferred_tool_results=_results(exchange),
                 deps=exchange.principal,
                 instructions="\n\n".join(filter(None, (exchange.hints, exchange.memory))) or None,
@@ -121,14 +122,15 @@ async def _events(run: "AgentRun[Principal, object]") -> AsyncGenerator[ForeignE
     yield Responded(output_text(output), (), _usage(last), last.model_name or "")
 
 
-def history_of(items: Sequence[Item]) -> list[ModelMessage]:
+def history_of(exchange: Exchange) -> list[ModelMessage]:
     """Return the conversation as messages of Pydantic AI."""
     messages: list[ModelMessage] = []
     part: UserPromptPart | ToolReturnPart
-    for item in items:
+    for item in exchange.items:
         match item:
             case UserItem():
-                part = UserPromptPart(spoken_text(item))
+                seen = [BinaryContent(content, media_type=mime) for mime, content in exchange.pictures_of(item)]
+                part = UserPromptPart([*seen, spoken_text(item)] if seen else spoken_text(item))
             case NoteItem():
                 part = UserPromptPart(note_text(item))
             case ToolItem():

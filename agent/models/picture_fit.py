@@ -3,13 +3,13 @@
 The journal and the conversation keep every picture.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from agent.context.layers import keep_newest_pictures
 from agent.models.json_bodies import encode_request
-from agent.pictures import NotLoaded, Unseen, visible, without_pictures
+from agent.pictures import LoadPictures, NotLoaded, Unseen, visible, without_pictures
 from agent.ports import ModelRequest
 from agent.transcript import Item, UserItem
 
@@ -27,6 +27,15 @@ def fit_pictures(request: ModelRequest, *, sees_images: bool) -> ModelRequest:
     if sees_images:
         return replace(request, items=keep_newest_pictures(request.items, MAX_SENT, MAX_SENT_BYTES))
     return replace(request, items=without_pictures(request.items, Unseen.BLIND))
+
+
+async def show_pictures(items: Sequence[Item], load: LoadPictures) -> tuple[list[Item], Mapping[str, bytes]]:
+    """Return the items with text in place of pictures that a request has no room for, and the bytes of the others."""
+    fitted = keep_newest_pictures(items, MAX_SENT, MAX_SENT_BYTES)
+    ids = [picture.id for at in _places(fitted) for picture in visible(getattr(fitted[at], "pictures", ()))]
+    content = await load(ids) if ids else {}
+    lost = set(ids) - content.keys()
+    return [_without_lost(item, lost) for item in fitted], content
 
 
 def _places(items: Sequence[Item]) -> list[int]:

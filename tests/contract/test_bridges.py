@@ -15,6 +15,7 @@ import pytest
 from channels.simulators.telegram.server import TelegramSimulator
 from gateway.testing.gateway import TestGateway
 from tests.fakes.model_server import ModelServer
+from tests.fakes.pictures import png
 from tests.fakes.shops import a2a_shop, http_shop
 from tests.fakes.shops.tools import FOLDER, ledger
 from tests.fakes.shops.words import LONG
@@ -158,6 +159,14 @@ async def test_its_tools_run_and_are_steps_of_the_turn(rig: BridgeRig) -> None:
         hops = (await gateway.operator(f"GET /v1/all-sessions/{session['id']}"))["hops"]
         steps = [(hop["facts"]["tool"], hop["facts"].get("outcome")) for hop in hops if hop["hop"].startswith("tool_")]
         assert ([(rig.price, None), (rig.price, "done")] if rig.shows_calls else []) == steps
+
+
+@pytest.mark.parametrize("sees", [True, pytest.param(False, marks=pytest.mark.gate)])
+async def test_a_picture_is_seen_if_the_operator_says_so(rig: BridgeRig, sees: bool) -> None:
+    async with running(rig, f"sees_images = {str(sees).lower()}\n") as gateway:
+        ada = gateway.person()
+        ada.side.send_picture(ada.chat, png(), "look")
+        assert f"I see {int(sees)} pictures." in (await ada.answer()).text
 
 
 async def test_a_tool_waits_for_approval(rig: BridgeRig) -> None:

@@ -36,7 +36,7 @@ class ShopExecutor(AgentExecutor):
             status = TaskStatus(state=TaskState.TASK_STATE_SUBMITTED)
             await event_queue.enqueue_event(Task(id=context.task_id, context_id=context.context_id, status=status))
         await updater.start_work()
-        said = decide(heard)
+        said = decide(heard, pictures=sum(bool(part.raw) for part in context.message.parts))
         if isinstance(said, Use):
             pieces, trouble = ("The shop says: ", await getattr(tools, said.tool)(said.item)), ""
         else:

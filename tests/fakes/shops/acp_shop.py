@@ -12,7 +12,15 @@ from uuid import uuid4
 
 from acp import Client, InitializeResponse, NewSessionResponse, PromptResponse, run_agent
 from acp.helpers import start_tool_call, text_block, tool_content, update_agent_message_text, update_tool_call
-from acp.schema import AgentCapabilities, AllowedOutcome, PermissionOption, TextContentBlock, ToolCallUpdate
+from acp.schema import (
+    AgentCapabilities,
+    AllowedOutcome,
+    ImageContentBlock,
+    PermissionOption,
+    PromptCapabilities,
+    TextContentBlock,
+    ToolCallUpdate,
+)
 
 from tests.fakes.shops import tools
 from tests.fakes.shops.words import Use, decide
@@ -33,7 +41,7 @@ class Shop:
         self._client = conn
 
     async def initialize(self, protocol_version: int, **_: Any) -> InitializeResponse:
-        capabilities = AgentCapabilities(load_session=True)
+        capabilities = AgentCapabilities(load_session=True, prompt_capabilities=PromptCapabilities(image=True))
         return InitializeResponse(protocol_version=protocol_version, agent_capabilities=capabilities)
 
     async def new_session(self, cwd: str, **_: Any) -> NewSessionResponse:
@@ -49,20 +57,22 @@ class Shop:
         if self._running is not None:
             self._running.cancel()
 
-    async def prompt(self, session_id: str, prompt: list[TextContentBlock], **_: Any) -> PromptResponse:
-        heard, texts = self._heard[session_id], [block.text for block in prompt]
+    async def prompt(
+        self, session_id: str, prompt: list[TextContentBlock | ImageContentBlock], **_: Any
+    ) -> PromptResponse:
+        heard, texts = self._heard[session_id], [block.text for block in prompt if isinstance(block, TextContentBlock)]
         notes = "".join(text for text in texts if text.startswith(NOTE))
         heard += [text for text in texts if not text.startswith(NOTE)]
         (self._folder / session_id).write_text(json.dumps(heard))
         self._running = asyncio.current_task()
         try:
-            await self._answer(session_id, heard, "unknown" in notes)
+            await self._answer(session_id, heard, "unknown" in notes, len(prompt) - len(texts))
         except asyncio.CancelledError:
             return PromptResponse(stop_reason="cancelled")
         return PromptResponse(stop_reason="end_turn")
 
-    async def _answer(self, session: str, heard: list[str], is_lost: bool) -> None:
-        said = decide(heard, "nothing is known" if is_lost else None)
+    async def _answer(self, session: str, heard: list[str], is_lost: bool, pictures: int) -> None:
+        said = decide(heard, "nothing is known" if is_lost else None, pictures)
         if isinstance(said, Use):
             said = decide(heard, await self._use(session, said))
         assert not isinstance(said, Use)

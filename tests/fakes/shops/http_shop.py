@@ -14,7 +14,7 @@ from tests.fakes.shops.words import Use, decide
 async def answer(request: web.Request) -> web.StreamResponse:
     asked = await request.json()
     heard = [each["text"] for each in (*asked["history"], *asked["messages"]) if each["role"] == "user"]
-    said = decide(heard)
+    said = decide(heard, pictures=len(asked["messages"][-1].get("pictures", [])))
     if isinstance(said, Use):
         return web.json_response({"text": f"The shop says: {await getattr(tools, said.tool)(said.item)}"})
     stream = web.StreamResponse(headers={"Content-Type": "text/event-stream"})

@@ -33,7 +33,8 @@ class ShopModel(BaseChatModel):
         for before, call in zip(messages[1:], messages, strict=False):
             if isinstance(call, AIMessage) and call.tool_calls and not isinstance(before, ToolMessage):
                 raise ValueError("a model refuses calls without results")
-        said = decide(heard, str(last.text) if isinstance(last, ToolMessage) else None)
+        pictures = sum(isinstance(each, dict) and each["type"] == "image_url" for each in last.content)
+        said = decide(heard, str(last.text) if isinstance(last, ToolMessage) else None, pictures)
         if isinstance(said, Use):
             call = {"name": said.tool, "args": f'{{"item": "{said.item}"}}', "id": f"call_{len(messages)}", "index": 0}
             yield ChatGenerationChunk(

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from typing import Any
 
-from agents import Agent, Model, ModelResponse, TResponseInputItem, function_tool
+from agents import Agent, Model, ModelResponse, function_tool
 from agents.items import TResponseStreamEvent
 from agents.testing import ScriptedModel, assistant_message, function_call
 from openai.types.responses import ResponseTextDeltaEvent
@@ -22,10 +22,12 @@ class ShopModel(Model):
     async def stream_response(
         self, instructions: str | None, given: Any, *rest: Any, **named: Any
     ) -> AsyncIterator[TResponseStreamEvent]:
-        items: list[TResponseInputItem] = given
-        heard = [str(item["content"]) for item in items if item.get("role") == "user"]
+        items: list[Any] = given
+        asked = [item["content"] for item in items if item.get("role") == "user"]
+        heard = [content if isinstance(content, str) else content[-1]["text"] for content in asked]
         last = items[-1]
-        said = decide(heard, str(last["output"]) if last.get("type") == "function_call_output" else None)
+        pictures = sum(isinstance(each, dict) and each["type"] == "input_image" for each in asked[-1])
+        said = decide(heard, str(last["output"]) if last.get("type") == "function_call_output" else None, pictures)
         if isinstance(said, Use):
             answer = function_call(said.tool, {"item": said.item}, call_id=f"call_{len(items)}")
         else:

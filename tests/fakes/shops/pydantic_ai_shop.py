@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 
-from pydantic_ai import Agent, DeferredToolRequests
+from pydantic_ai import Agent, BinaryContent, DeferredToolRequests
 from pydantic_ai.messages import ModelMessage, ToolReturnPart, UserPromptPart
 from pydantic_ai.models.function import AgentInfo, DeltaToolCall, DeltaToolCalls, FunctionModel
 
@@ -13,9 +13,11 @@ from tests.fakes.shops.words import Use, decide
 
 async def model(messages: list[ModelMessage], _info: AgentInfo) -> AsyncIterator[str | DeltaToolCalls]:
     parts = [part for message in messages for part in message.parts]
-    heard = [str(part.content) for part in parts if isinstance(part, UserPromptPart)]
+    asked = [part.content for part in parts if isinstance(part, UserPromptPart)]
+    heard = [content if isinstance(content, str) else str(content[-1]) for content in asked]
     last = parts[-1]
-    said = decide(heard, str(last.content) if isinstance(last, ToolReturnPart) else None)
+    pictures = sum(isinstance(each, BinaryContent) for each in asked[-1])
+    said = decide(heard, str(last.content) if isinstance(last, ToolReturnPart) else None, pictures)
     if isinstance(said, Use):
         yield {0: DeltaToolCall(said.tool, f'{{"item": "{said.item}"}}', tool_call_id=f"call_{len(messages)}")}
         return

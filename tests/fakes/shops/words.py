@@ -24,13 +24,18 @@ class Use:
     item: str
 
 
-def decide(heard: Sequence[str], result: str | None = None) -> Say | Use:
-    """Return what the model says or calls after these messages of the person; `result` is that of its last call."""
+def decide(heard: Sequence[str], result: str | None = None, pictures: int = 0) -> Say | Use:
+    """Return what the model says or calls after these messages of the person.
+
+    `result` is that of its last call, `pictures` the number of those in the last message.
+    """
     last = heard[-1].strip().lower()
     if result is not None:
         return Say(("The shop says: ", result))
     if (named := re.fullmatch(r"(price|order|stock) (?:of )?(\w+)", last)) is not None:
         return Use(named[1], named[2])
+    if last.startswith("look"):
+        return Say((f"I see {pictures} pictures.",))
     if last == "count":
         return Say((f"I have heard {len(heard)} messages.",))
     if last == "long":

@@ -17,6 +17,7 @@ from agent.bridges.acp_calls import PermissionAsked, PromptProgress
 from agent.bridges.port import Exchange, ForeignEvent, NeedsApproval, Responded, Returned
 from agent.bridges.table import UnusableAgent, check_bridge, connect
 from agent.errors import FailureKind
+from agent.pictures import Picture
 from agent.ports import ModelFailure, Principal, TextDelta
 from agent.transcript import AssistantItem, NoteItem, ToolCall, ToolItem, UserItem
 from tests.fakes.virtual_time import passes
@@ -171,6 +172,13 @@ def test_a_wrong_command_is_found_before_the_start(name: str, words: str) -> Non
 
 def test_a_command_is_connected() -> None:
     assert "acp:sh -c 'exit 1'" == connect("acp:sh -c 'exit 1'").name
+
+
+async def test_pictures_are_named_to_an_agent_that_takes_none(tmp_path: Path) -> None:
+    look = UserItem("look", pictures=(Picture("p1", "image/png"),))
+    await events(agent("loads", heard := tmp_path / "heard"), replace(AFTER, items=[*AFTER.items[:1], look]))
+    (block,) = sent(heard)["session/prompt"]["prompt"]
+    assert "look\n[a picture, image/png: this model sees no pictures]" == block["text"]
 
 
 # ---------------------------------------------------------------- prompts

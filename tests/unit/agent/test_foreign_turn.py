@@ -12,6 +12,7 @@ from agent.consent import Consent, TurnParked
 from agent.definition import Agent
 from agent.errors import FailureKind
 from agent.models.scripted import ScriptedModel
+from agent.pictures import Picture, Unseen
 from agent.ports import ModelFailure, TextDelta
 from agent.transcript import (
     AssistantItem,
@@ -23,6 +24,7 @@ from agent.transcript import (
     ToolItem,
     ToolReturned,
     TurnEnded,
+    TurnStarted,
     Usage,
     UserItem,
 )
@@ -52,6 +54,10 @@ class ScriptedAgent:
                 yield event
         finally:
             self.closed += 1
+
+
+def picture(id_: str) -> Picture:
+    return Picture(id_, "image/png", 10, 2, 2)
 
 
 def says(*pieces: str) -> Script:
@@ -354,3 +360,16 @@ async def test_what_an_agent_keeps_is_there_in_its_next_exchange() -> None:
     port = FakeTurnPort()
     await run(port, ScriptedAgent(script))
     assert "0\n\n1" == port.answer
+
+
+@pytest.mark.parametrize(
+    ("sees", "kept", "unseen"),
+    [(True, {"p1": b"1"}, [None, Unseen.GONE]), (False, {}, [Unseen.BLIND, Unseen.BLIND])],
+)
+async def test_pictures_reach_an_agent_that_sees(sees: bool, kept: dict[str, bytes], unseen: list[Unseen]) -> None:
+    shown = UserItem("look", pictures=(picture("p1"), picture("lost")))
+    foreign, port = ScriptedAgent(says("ok")), FakeTurnPort([TurnStarted((shown,))], pictures={"p1": b"1"})
+    await run_foreign_turn(a_turn(port), port.ports, an_agent(MODEL, sees_images=sees), foreign)
+    (exchange,) = foreign.asked
+    assert (kept, unseen) == (exchange.pictures, [each.unseen for each in exchange.said[0].pictures])
+    assert exchange.unanswered == [*exchange.said]
