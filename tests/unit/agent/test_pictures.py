@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from agent.coach.reader.reader import OfflineReader
-from agent.context.compaction import _lines
+from agent.context.compaction import lines_of
 from agent.context.layers import fit
 from agent.errors import FailureKind
 from agent.fallbacks import Fallback, Recovered
@@ -88,7 +88,7 @@ def test_a_server_without_eyes_that_fails_refuses_the_request():
 
 
 def test_a_summary_and_a_full_window_have_words_in_the_place_of_old_pictures():
-    assert ["Person: what is this? (with: [a picture, 120 kB, image/png])"] == _lines(looking(None), 1000)
+    assert ["Person: what is this? (with: [a picture, 120 kB, image/png])"] == lines_of(looking(None), 1000)
     items = fit([looking(None), looking(None)], 800)
     assert [[], [PNG]] == [visible(item.pictures) for item in items]
 
