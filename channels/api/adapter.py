@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 
-from channels.base import ChannelConnection, ChannelState, Limits, NotPersisted, Renderer, Sink, TextUnit
+from channels.base import ChannelConnection, ChannelState, Limits, Menus, NotPersisted, Renderer, Sink, TextUnit
 from channels.clocks import steady_now
 from channels.markdown.tree import clean
 from channels.messages import DEFAULT_TENANT, Address, ChatKind, InboundMessage, OutboundPart, Receipt, Sender
@@ -79,11 +79,15 @@ class ApiChannel:
         self.renderer: Renderer = PlainRenderer()
         self._clock = clock
         self._sink: Sink | None = None  # set while the channel runs
+        self.menus: Menus = {}
         self._watches: dict[Address, list[AnswerWatch]] = {}
 
     async def connections(self) -> Sequence[ChannelConnection]:
         """Return this channel: it has one connection."""
         return (self,)
+
+    async def set_commands(self, menus: Menus) -> None:
+        self.menus = menus
 
     async def run(self, sink: Sink) -> None:
         """Receive from programs until cancelled."""

@@ -5,7 +5,7 @@ import errno
 import os
 import signal
 import sys
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import AsyncExitStack
 from http import HTTPStatus
 from pathlib import Path
@@ -22,6 +22,7 @@ from channels.viewers.viewer_frames import MAX_SAID_CHARS
 from channels.viewers.viewer_socket import COME_LATER
 from channels.web.config import WebAccount
 from gateway.app import serve
+from gateway.cli.client import terminal_locale
 from gateway.cli.flags import flag_options
 from gateway.cli.local import finish_erasures
 from gateway.cli.prepare import prepare
@@ -258,13 +259,6 @@ async def _meet_again(
         await asyncio.sleep(RECONNECT_S)
     face.notice("It is back.")
     return again
-
-
-def terminal_locale(environ: Mapping[str, str]) -> str:
-    """Return the terminal's language as a BCP 47 tag, from "es_ES.UTF-8"; "" if it has none."""
-    said = environ.get("LC_ALL") or environ.get("LC_MESSAGES") or environ.get("LANG") or ""
-    tag = said.partition(".")[0].partition("@")[0].replace("_", "-")
-    return tag if tag not in {"C", "POSIX"} else ""
 
 
 async def _say(client: ConsoleClient, face: Face, untaken: Sequence[str], before: str | None, *, watched: bool) -> None:

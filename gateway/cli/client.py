@@ -56,6 +56,13 @@ def _request(
         return local.answer(config_path, request, given or {}, tenant_option(), timeout_s)
 
 
+def terminal_locale(environ: Mapping[str, str]) -> str:
+    """Return the terminal's language as a BCP 47 tag, from "es_ES.UTF-8"; "" if it has none."""
+    said = environ.get("LC_ALL") or environ.get("LC_MESSAGES") or environ.get("LANG") or ""
+    tag = said.partition(".")[0].partition("@")[0].replace("_", "-")
+    return tag if tag not in {"C", "POSIX"} else ""
+
+
 def tenant_option() -> str | None:
     """Return the tenant of `tenk --tenant NAME`; None: all."""
     context = click.get_current_context(silent=True)

@@ -12,6 +12,7 @@ COMMANDS = {
     "init": ("gateway.cli.init", "Set up a bot: check its tokens and write the configuration."),
     "run": ("gateway.cli.run", "Run the gateway."),
     "chat": ("gateway.cli.chat", "Talk to the bot in this terminal."),
+    "acp": ("gateway.cli.acp", "Serve the agent to an editor that speaks the Agent Client Protocol."),
     "demo": ("gateway.cli.demo", "Play a short demonstration on simulated platforms."),
     "playground": ("gateway.cli.demo:playground", "Try simulated Telegram, Discord and Slack on one web page."),
     "sim": ("gateway.cli.demo:sim", "Run a simulated platform."),

@@ -35,6 +35,16 @@ ANSWERS = {"run": Consent.ALLOWED, "run_always": Consent.REMEMBERED, "run_not": 
 """Answers to a question about a tool call, by button word: `run:<approval>`."""
 
 
+def answer_words(may_remember: bool) -> tuple[str, ...]:
+    """Return the button words of a question's answers, in the order in which they are offered and numbered from 1."""
+    return tuple(word for word, says in ANSWERS.items() if may_remember or says is not Consent.REMEMBERED)
+
+
+def numbered_answers(may_remember: bool) -> Mapping[str, Consent]:
+    """Return what each typed number means."""
+    return {str(place): ANSWERS[word] for place, word in enumerate(answer_words(may_remember), 1)}
+
+
 async def answer_question(asked: Invocation) -> Reply | Write:
     """Take the person's answer to a question about a tool call; its turn continues."""
     approval_id = long_id(asked.arguments)

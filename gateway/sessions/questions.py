@@ -15,7 +15,7 @@ from agent.wellformed import clean
 from channels.base import Channel, HasButtons
 from channels.messages import Button, ButtonStyle
 from gateway.access.buttons import SealedButtons, short_id
-from gateway.commands.decisions import ANSWERS
+from gateway.commands.decisions import ANSWERS, answer_words, numbered_answers
 from gateway.delivery.message_parts import OutboundMessage
 from gateway.sessions.turn_lifecycle import Claim
 from gateway.store.approvals import Approval
@@ -53,7 +53,7 @@ class Questions:
         A task's question names what the task is for.
         """
         turn, locale = claim.turn, principal.locale
-        words = _words(approval.may_remember)
+        words = answer_words(approval.may_remember)
         minutes = max(1, round(self.valid.total_seconds() / 60))
         what = "\n\n".join([_what(ask), *([self.texts.text(locale, "consent.destructive")] if ask.destructive else [])])
         asked = self.texts.text(locale, "consent.question", ask=self._ask(ask, locale), arguments=what, minutes=minutes)
@@ -113,9 +113,7 @@ def typed_consent(approval: Approval, text: str) -> Consent | None:
 
 def typed_answer(text: str, *, may_remember: bool) -> Consent | None:
     """Return the answer that a typed number means, or None."""
-    words, number = _words(may_remember), text.strip().rstrip(".")
-    numbers = {str(place): ANSWERS[word] for place, word in enumerate(words, 1)}
-    return numbers.get(number)
+    return numbered_answers(may_remember).get(text.strip().rstrip("."))
 
 
 def describe(arguments: str, unshown: Sequence[str] = ()) -> str:
@@ -144,7 +142,3 @@ def _value(value: object) -> str:
     shown = clean(text)
     cut = len(shown) - VALUE_CHARS
     return escape(shown) if cut <= 0 else f"{escape(shown[:VALUE_CHARS])}… (+{cut})"
-
-
-def _words(may_remember: bool) -> tuple[str, ...]:
-    return tuple(word for word, says in ANSWERS.items() if may_remember or says is not Consent.REMEMBERED)

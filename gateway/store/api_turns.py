@@ -11,7 +11,8 @@ import sqlalchemy as sa
 
 from agent.transcript import JournalEvent
 from channels.messages import INBOUND_EVENT, Address, InboundMessage
-from gateway.store.approvals import WORD_FOR
+from gateway.store import approvals
+from gateway.store.approvals import WORD_FOR, Approval
 from gateway.store.children import asking_turns
 from gateway.store.journal import events_of_turn
 from gateway.store.outbox import Action
@@ -40,6 +41,7 @@ class AskedRow:
     admitted_at: datetime
     done_at: datetime | None
     text: str | None  # None: not kept any more
+    for_question: bool  # it is a typed word for a question
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +50,7 @@ class AskedTurn:
 
     row: AskedRow
     end_reason: str | None = None  # of its turn; None: it runs, or there is none
-    parked: bool = False  # it waits for its person's word
+    question: Approval | None = None  # it waits for its person's word
     events: tuple[JournalEvent, ...] = ()
     said: tuple[str, ...] = ()  # as plain text, in order, placeholders left out
     tokens: TokenSums = TokenSums(None, None)
@@ -108,8 +110,18 @@ def _to_asked_row(row: Any) -> AskedRow:
         event = INBOUND_EVENT.validate_json(row.payload)
         text = event.text if isinstance(event, InboundMessage) else None
     detail = row.detail or ""
-    turn_id = detail.removeprefix(WORD_FOR) if detail.startswith(WORD_FOR) else row.turn_id
-    return AskedRow(row.id, row.message_id or "", row.outcome, row.detail, turn_id, row.admitted_at, row.done_at, text)
+    for_question = detail.startswith(WORD_FOR)
+    return AskedRow(
+        row.id,
+        row.message_id or "",
+        row.outcome,
+        row.detail,
+        detail.removeprefix(WORD_FOR) if for_question else row.turn_id,
+        row.admitted_at,
+        row.done_at,
+        text,
+        for_question,
+    )
 
 
 def _with_turn(connection: sa.Connection, row: AskedRow, *, brief: bool = False) -> AskedTurn:
@@ -137,7 +149,7 @@ def _with_turn(connection: sa.Connection, row: AskedRow, *, brief: bool = False)
     return AskedTurn(
         row,
         None if turn is None else turn.end_reason,
-        bool(asking),
+        approvals.pending(connection, asking[0]) if asking else None,
         events_of_turn(connection, row.turn_id),
         _texts_of(connection, causes),
         TokenSums(*(None if count is None else int(count) for count in tokens)),

@@ -65,6 +65,20 @@ class SessionsAnswer(ApiModel):
     sessions: tuple[HeardSessionAnswer, ...]
 
 
+class CommandAnswer(ApiModel):
+    """A command: a message that begins with `/` and its name."""
+
+    name: str
+    summary: str
+    options: tuple[str, ...] = Field(description="The names of what may follow it.")
+
+
+class CommandsAnswer(ApiModel):
+    """The commands of a member."""
+
+    commands: tuple[CommandAnswer, ...]
+
+
 class Delta(ApiModel):
     """A piece of an answer: appended to the earlier text (`delta`), or in place of it (`replace`)."""
 
@@ -167,6 +181,19 @@ class ChatRoutes:
         found = await self.store.read(partial(api_turns.own_sessions, address=address, limit=query.limit))
         return SessionsAnswer(
             sessions=tuple(HeardSessionAnswer(session=row.session, heard_at=row.heard_at) for row in found)
+        )
+
+    async def commands(self, call: ApiRequest) -> CommandsAnswer:
+        """Return the commands in the caller's language."""
+        return CommandsAnswer(
+            commands=tuple(
+                CommandAnswer(
+                    name=command.name,
+                    summary=command.summary,
+                    options=tuple(option.name for option in command.options),
+                )
+                for command in self.conversations.commands(call.locale)
+            )
         )
 
     async def _stream(self, call: ApiRequest, asked: Asked, body: ChatRequest) -> web.StreamResponse:
@@ -274,6 +301,15 @@ def chat_routes(handlers: ChatRoutes) -> tuple[ApiRoute, ...]:
             handle=handlers.sessions,
             query=SessionsQuery,
             answer=SessionsAnswer,
+        ),
+        ApiRoute(
+            method="GET",
+            path="/v1/commands",
+            scope=Scope.CHAT,
+            tag="chat",
+            summary="List the commands.",
+            handle=handlers.commands,
+            answer=CommandsAnswer,
         ),
         ApiRoute(
             method="GET",

@@ -8,14 +8,16 @@ import hashlib
 import re
 import secrets
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
 
+from agent.catalogue import language_of
 from channels.api.adapter import AnswerWatch, ApiChannel, address_of_session
 from channels.api.config import ApiAccount
+from channels.base import CommandSpec
 from channels.markdown.tree import clean
 from channels.messages import Address
 from channels.turn_steps import TurnStep
@@ -133,6 +135,10 @@ class Conversations:
                 retry_after_s=60.0,
                 turn=asked.handle,
             )
+
+    def commands(self, locale: str | None) -> Sequence[CommandSpec]:
+        """Return the commands that a person can send, in their language."""
+        return [command for command in self._channel.menus.get(language_of(locale), ()) if not command.talks]
 
     async def look(self, asked: Asked) -> TurnAnswer | None:
         """Return the request's state, or None if it is unknown."""

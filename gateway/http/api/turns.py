@@ -1,16 +1,19 @@
 """API models of requests and their answers, made from rows of the store."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Literal
 
 from pydantic import Field
 
+from agent.consent import Consent
 from agent.journal import turn_figures
 from agent.transcript import JournalEvent, ModelResponded, ToolReturned, TurnEnded
+from gateway.commands.decisions import numbered_answers
 from gateway.http.api.routes import ApiModel
 from gateway.store.api_turns import AskedTurn
+from gateway.store.approvals import Approval
 from gateway.store.inbox import Outcome
 
 TurnState = Literal["queued", "running", "waiting", "done", "stopped", "refused", "failed"]
@@ -40,17 +43,44 @@ class TokensUsed(ApiModel):
     tools_s: float = Field(0.0, description="Seconds spent in tools.")
 
 
+class QuestionAnswer(ApiModel):
+    """One answer to a question."""
+
+    send: str = Field(description="The message that gives this answer.")
+    means: Literal["allow_once", "allow_always", "deny"]
+
+
+class QuestionToPerson(ApiModel):
+    """A question to the person before a tool runs; `answer` has its text."""
+
+    question: str = Field(description="Its id.")
+    call: str = Field(description="The id of the tool call.")
+    tool: str
+    answers: tuple[QuestionAnswer, ...]
+    until: datetime = Field(description="From then on the call is denied.")
+
+
+MEANINGS: Mapping[Consent, Literal["allow_once", "allow_always", "deny"]] = {
+    Consent.ALLOWED: "allow_once",
+    Consent.REMEMBERED: "allow_always",
+    Consent.DENIED: "deny",
+}
+
+
 class TurnAnswer(ApiModel):
     """One request to the agent, with the answer so far."""
 
     turn: str = Field(description="The id within its session, to fetch it by.")
     session: str
     user: str
+    message: str | None = Field(description="The message; null: it was deleted.")
     state: TurnState = Field(
         description="queued, running, waiting (the agent asks its person a question: answer it in the session), "
         "done, stopped, refused (no access, or over a limit) or failed."
     )
     answer: str = Field(description="Markdown; empty until there is one.")
+    for_question: bool = Field(False, description="True: the message answered a question of the turn before.")
+    question: QuestionToPerson | None = Field(None, description="What it waits for in the state waiting.")
     tools: tuple[UsedTool, ...]
     provider: str | None = Field(description="openai, anthropic or offline; null: no model was asked.")
     model: str | None
@@ -84,7 +114,10 @@ def to_turn_answer(asked: AskedTurn, user: str) -> TurnAnswer:
         turn=handle,
         session=session,
         user=user,
+        message=row.text,
+        for_question=row.for_question,
         state=state,
+        question=None if asked.question is None else _to_question(asked.question),
         answer=_answer(asked, state),
         tools=tuple(
             UsedTool(name=event.name, outcome=event.outcome.value, took_s=event.took_s)
@@ -99,6 +132,17 @@ def to_turn_answer(asked: AskedTurn, user: str) -> TurnAnswer:
         retry_after_s=busy_s,
         asked_at=row.admitted_at,
         ended_at=row.done_at,
+    )
+
+
+def _to_question(approval: Approval) -> QuestionToPerson:
+    answers = numbered_answers(approval.may_remember).items()
+    return QuestionToPerson(
+        question=approval.id,
+        call=approval.call_key,
+        tool=approval.tool,
+        answers=tuple(QuestionAnswer(send=number, means=MEANINGS[consent]) for number, consent in answers),
+        until=approval.until,
     )
 
 
@@ -118,7 +162,7 @@ def _state(asked: AskedTurn) -> TurnState:
     if outcome is None:
         if asked.row.turn_id is None:
             return "queued"
-        return "waiting" if asked.parked else "running"
+        return "waiting" if asked.question else "running"
     if outcome == Outcome.REFUSED:
         return "refused"
     if outcome == Outcome.FAILED or asked.end_reason in FAILURES or _busy_s(asked.events) is not None:
@@ -126,7 +170,7 @@ def _state(asked: AskedTurn) -> TurnState:
     if outcome in {Outcome.CLEARED, Outcome.REPLACED, Outcome.CONTEXT} or asked.end_reason == "stopped":
         return "stopped"
     if asked.row.turn_id is not None and asked.end_reason is None:
-        return "waiting" if asked.parked else "running"
+        return "waiting" if asked.question else "running"
     return "done"
 
 
