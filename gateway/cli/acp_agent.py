@@ -333,6 +333,8 @@ class EditorTurn:
                 now = await self._client.get("sessions", self._session.id, "turns", turn["turn"])
             except NotReached:
                 continue
+            except GatewayRefusal:  # the turn is asked for again, which says why
+                return
             if now["state"] != "waiting":
                 return
 
