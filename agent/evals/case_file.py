@@ -7,7 +7,7 @@ from itertools import islice
 from pathlib import Path
 
 import yaml
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, JsonValue, ValidationError
 
 from agent.evals.case import CalledTool, Case, CaseRules, Fixture, Message
 from agent.plain_errors import hint_at, words_of_problem
@@ -106,6 +106,30 @@ def parse_case(text: str, path: Path) -> CaseFile:
         return CaseFile(Case.model_validate(values), path, lines)
     except ValidationError as error:
         raise BadCase("\n".join(_explain(error, shown, lines))) from None
+
+
+class _CaseDumper(yaml.SafeDumper):
+    """A dumper that writes texts of several lines as such."""
+
+
+def _represent_text(dumper: _CaseDumper, text: str) -> yaml.Node:
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text else None)
+
+
+_CaseDumper.add_representer(str, _represent_text)
+
+
+def write_case(case: Mapping[str, JsonValue], path: Path) -> str:
+    """Return the text of a case file.
+
+    Raises:
+        BadCase: it would not be one, or be too large.
+    """
+    text = yaml.dump(dict(case), Dumper=_CaseDumper, allow_unicode=True, sort_keys=False, width=100)
+    if len(text.encode()) > MAX_CASE_BYTES:
+        raise BadCase(f"{well_formed(str(path))}: the case would have more than {MAX_CASE_BYTES:,} bytes")
+    parse_case(text, path)
+    return text
 
 
 def _note_lines(node: yaml.Node, keys: Path_, lines: dict[Path_, int]) -> Iterator[tuple[str, int]]:

@@ -1,6 +1,7 @@
 """`tenk eval`: runs cases against the agent and checks its answers; makes a case of a conversation."""
 
 import asyncio
+import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,12 +10,12 @@ from typing import Any
 
 import click
 
-from agent.evals.case_file import CaseFile, FoundCases, read_cases
+from agent.evals.case_file import BadCase, CaseFile, FoundCases, read_cases, write_case
 from agent.plain_errors import hint_at
 from agent.ports import ChatModel
 from channels.messages import DEFAULT_TENANT
 from gateway.agent_models import evaluating_of
-from gateway.cli.client import printable, tenant_option
+from gateway.cli.client import post, printable, tenant_option
 from gateway.cli.prepare import prepare
 from gateway.cli.root import config_option
 from gateway.cli.tables import Columns, json_option, json_text, print_rows
@@ -62,6 +63,7 @@ class CaseOutcome:
 
 @click.command("eval")
 @click.argument("path", type=click.Path(path_type=Path))
+@click.option("--record", "session", metavar="SESSION", help="Write a case of this conversation to the file PATH.")
 @click.option("--only", multiple=True, metavar="NAME", help="Run only the case of this name; may be repeated.")
 @click.option("--repeat", type=click.IntRange(1, 100), default=1, show_default=True, help="Run each case so often.")
 @click.option("--jobs", type=click.IntRange(1, 16), default=4, show_default=True, help="Run so many at the same time.")
@@ -69,6 +71,7 @@ class CaseOutcome:
 @config_option
 def command(
     path: Path,
+    session: str | None,
     only: tuple[str, ...],
     repeat: int,
     jobs: int,
@@ -77,11 +80,16 @@ def command(
 ) -> None:
     """Run the cases in the folder PATH against your agent, and print which passed, their cost and time.
 
+    With `--record`, PATH is a new file: it gets a case of a conversation that `tenk sessions list` names.
+
     Each runs beside your gateway with an empty store. Tools that change the outside never run: fixtures answer for
     them. The exit status is 0 if all passed, 1 if a case failed, 2 if a file or a setting is wrong.
     """
     outcomes: list[CaseOutcome] = []
     try:
+        if session is not None:
+            click.echo(_record(session, path, config_path))
+            return
         settings = settings_of_tenant(prepare(config_path, level="critical"), tenant_option() or DEFAULT_TENANT)
         found = read_cases(path)
         outcomes += [CaseOutcome(each) for each in _choose(found, only)]
@@ -98,6 +106,29 @@ def command(
         sys.exit(BAD_INPUT)
     if any(outcome.failed for outcome in outcomes):
         sys.exit(FAILED)
+
+
+def _record(session: str, path: Path, config_path: Path | None) -> str:
+    """Write a case of a conversation to a new file; return what to do next.
+
+    Raises:
+        GatewayError: there is no such conversation, or the file cannot be written.
+    """
+    if path.exists():
+        raise GatewayError(f"{path} exists; name a new file")
+    name = re.sub(r"[^\w .-]|^\W+", "", path.stem)[:80] or "recorded"
+    found = post(config_path, "all-sessions", session, "case", name=name)
+    try:
+        path.write_text(write_case(found["case"], path), encoding="utf-8")
+    except BadCase as bad:
+        raise GatewayError(str(bad)) from None
+    except OSError as error:
+        raise GatewayError(f"{path} cannot be written: {error.strerror}") from None
+    turns, left_out = found["turns"], found["left_out"]
+    return (
+        f"Wrote {turns} turn{'' if turns == 1 else 's'} to {path}; {left_out} left out. Read it before you share it: "
+        "names that no person of this gateway has are still there. Then write its rules."
+    )
 
 
 def _choose(found: FoundCases, only: Sequence[str]) -> Sequence[CaseFile]:

@@ -59,7 +59,7 @@ class ConversationActions(OperatorsBase):
         """
 
         def read(connection: Connection) -> tuple[ConversationHead, list[TurnHead], dict[str, str], list[Hop]]:
-            head = _find_one(connection, id_)
+            head = find_conversation(connection, id_)
             turns = turns_of_session(connection, whose_rows(), head.id, wanted.turns)
             ids = [turn.id for turn in turns]
             parents = tasks_of(connection, whose_rows(), ids)
@@ -83,7 +83,7 @@ class ConversationActions(OperatorsBase):
         """
 
         def read(connection: Connection) -> tuple[ConversationHead, list[tuple[TurnHead, tuple[JournalEvent, ...]]]]:
-            head = _find_one(connection, id_)
+            head = find_conversation(connection, id_)
             every = turns_of_session(connection, whose_rows(), head.id, 10**6)
             page = every[wanted.skip : wanted.skip + EXPORTED_AT_ONCE]
             return head, [(turn, events_of_turn(connection, turn.id)) for turn in page]
@@ -109,7 +109,12 @@ class ConversationActions(OperatorsBase):
         return find_one(who, map(of_person, await self.read_people())).user_id
 
 
-def _find_one(connection: Connection, id_end: str) -> ConversationHead:
+def find_conversation(connection: Connection, id_end: str) -> ConversationHead:
+    """Return the conversation with this id or end of an id.
+
+    Raises:
+        OperationRefused: there is none, or there are several.
+    """
     found = find_head(connection, whose_rows(), id_end.strip().lower())
     if not found:
         raise OperationRefused("ops.no_conversation", letters=LEAST_ID_CHARS)

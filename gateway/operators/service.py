@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from gateway.access.ranks import Rank
 from gateway.operators.actions import ActionCall, action
 from gateway.operators.boards import BoardActions
+from gateway.operators.cases import CaseActions
 from gateway.operators.conversations import ConversationActions
 from gateway.operators.invites import InviteActions
 from gateway.operators.keys import KeyActions
@@ -39,6 +40,7 @@ class Operators(
     MessageActions,
     ConversationActions,
     ReplayActions,
+    CaseActions,
     BoardActions,
     ScheduleActions,
     MemoryActions,

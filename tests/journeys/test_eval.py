@@ -8,8 +8,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from click.testing import CliRunner
+
+from gateway.cli.root import root
 from gateway.testing.model import Answer, Call, FakeModel, Reply
 from tests.fakes.fork_server import ForkServer
+from tests.journeys.house import house
 
 CONFIG = """
 [model]
@@ -51,7 +55,6 @@ def brain(body: dict[str, Any]) -> Answer:
     if messages[-1]["role"] == "tool":
         return Reply(f"It is so this week: {messages[-1]['content']}")
     if "what did I do" in said:
-        assert "You are strict." in str(messages[0]), "the case's prompt is the agent's"
         return Reply(calls=(Call("get_practice_sessions", '{"skill_id": "guitar", "days": 3}'),))
     if "25 minutes" in said:
         return Reply(calls=(Call("log_practice", '{"skill": "guitar", "minutes": 25}'),))
@@ -97,6 +100,8 @@ async def test_every_case_runs_and_each_mistake_is_told(tmp_path: Path) -> None:
     assert "evals/no_model.yaml:2: model: there is no model 'openai:smal' in [model]" in said
     assert 'error: evals/typo.yaml:1: nam: there is no such key; did you mean "name"?' in complaint
     assert not (tmp_path / "var").exists()
+    prompts = {str(request.body["messages"][0]) for request in model.requests if "what did I do" in str(request.body)}
+    assert any("You are strict." in prompt for prompt in prompts)
 
 
 async def test_the_exit_status_and_the_json_are_for_a_ci(tmp_path: Path) -> None:
@@ -129,3 +134,30 @@ async def test_ctrl_c_prints_what_was_done(tmp_path: Path) -> None:
         assert 130 == await running.wait()
     assert ("good" in out.read_text(), "hung" in out.read_text()) == (True, False)
     assert "Stopped before all cases had run." in err.read_text()
+
+
+async def test_a_real_conversation_becomes_a_case_without_names_that_passes(tmp_path: Path) -> None:
+    asked = (
+        "I am Ana García (ana@example.org, +34 600 123 456): log 25 minutes of guitar. My key is sk-abcdefghijklmnop12"
+    )
+    case = tmp_path / "evals" / "ana.yaml"
+    async with house(written(tmp_path) / "home") as here:
+        here.sim.name_person(4242, "Ana García")
+        here.model.brain = brain
+        here.sim.say(4242, asked)
+        await here.told(4242, "It is so this week")
+        here.sim.say(4242, "thanks, what did I do on guitar?")
+        await here.told(4242, "It is so this week")
+        await here.settled()
+        (session,) = (await here.operator("GET /v1/all-sessions"))["sessions"]
+        words = ["eval", "--record", session["id"][-8:], str(case), "--config", str(tmp_path / "home" / "gateway.toml")]
+        done = await asyncio.to_thread(CliRunner().invoke, root, words, env={"TENK_HOME": str(here.home)})
+        assert (0, True) == (done.exit_code, "Wrote 2 turns to" in done.output), done.output
+        again = await asyncio.to_thread(CliRunner().invoke, root, words, env={"TENK_HOME": str(here.home)})
+        assert (2, True) == (again.exit_code, "exists; name a new file" in again.output)
+        assert "case_recorded" in [row["action"] for row in (await here.operator("GET /v1/audit"))["changes"]]
+        text = case.read_text()
+        assert "I am PERSON_1 (EMAIL_1, PHONE_1): log 25 minutes of guitar. My key is [REDACTED]" in text
+        assert not [name for name in ("Ana", "García", "4242", "600", "example.org", "sk-") if name in text]
+        status, said, complaint = await tenk(tmp_path, here.model)
+    assert (0, True) == (status, "passed" in said), said + complaint + text

@@ -12,6 +12,7 @@ from gateway.http.api.problems import ApiRefusal
 from gateway.http.api.routes import ANY_SEGMENT, ApiRequest, ApiRoute
 from gateway.operators import models
 from gateway.operators.actions import NotAllowed
+from gateway.operators.cases import CaseWish, DraftedCase
 from gateway.operators.messages import NoSuchPart, PartNotFailed
 from gateway.operators.replay_models import LONGEST_REPLAY_S, Replay, ReplayWish, ShownTurn, TurnQuery
 from gateway.operators.service import Operators
@@ -179,6 +180,13 @@ def _messages(do: Operators) -> tuple[ApiRoute, ...]:
             do.export_conversation,
             models.ConversationExport,
             query=models.ExportQuery,
+        ),
+        acts(
+            "/v1/all-sessions/{session}/case",
+            "Draft a case of a conversation; only from this machine.",
+            do.draft_case,
+            DraftedCase,
+            body=CaseWish,
         ),
         reads(
             "/v1/all-turns/{turn}",

@@ -17,6 +17,7 @@ from gateway.access.invites import Terms
 from gateway.access.linking import Side
 from gateway.access.pairing import TellCode
 from gateway.operators.actions import ACTIONS, NotAllowed
+from gateway.operators.cases import CaseWish
 from gateway.operators.models import (
     AccountName,
     AuditQuery,
@@ -115,6 +116,8 @@ class World:
             connection.exec_driver_sql("UPDATE outbox SET state = 'dead'")
             said = [("hello", "Hello.")]
             (self.ids["turn"],) = add_past(connection, direct_key("1"), self.ids[MEMBER], said, NOON)
+            (session,) = connection.exec_driver_sql("SELECT session_id FROM turns").scalars()
+            self.ids["session"] = session
             self.ids["schedule"] = add_schedule(connection, self.ids[MEMBER], Daily(at=time(13))).id
 
         await self.store.commit(job)
@@ -186,6 +189,7 @@ ANYHOW: dict[str, Callable[[World, str], Awaitable[object]]] = {
     "list_conversations": lambda w, by: w.operators.list_conversations(by, ConversationsQuery()),
     "show_conversation": lambda w, by: w.operators.show_conversation(by, "00000000", TimelineQuery()),
     "export_conversation": lambda w, by: w.operators.export_conversation(by, "00000000", ExportQuery()),
+    "draft_case": lambda w, by: w.operators.draft_case(by, w.ids["session"], CaseWish(name="a")),
     "show_turn": lambda w, by: w.operators.show_turn(by, w.ids["turn"], TurnQuery()),
     "replay_turn": lambda w, by: w.operators.replay_turn(by, w.ids["turn"], ReplayWish()),
     "usage": lambda w, by: w.operators.usage(by, UsageQuery()),
