@@ -46,6 +46,7 @@ class Principal:
     agent: str = ""  # the agent that they talk to, by its name in session keys; "": outside of conversations
     keeps_language: bool = False  # `locale` is their choice; else their messages are answered in their own language
     in_group: bool = False  # others read the conversation: nothing private of the person is shown
+    wants_voice: bool = False  # their answers are spoken, too
 
 
 # ---------------------------------------------------------------- the model

@@ -30,6 +30,7 @@ class UserItem:
     own: bool = True  # of the turn's person; False only in other people's turns
     pictures: tuple[Picture, ...] = ()  # attached, seen or not
     recalled: str = ""  # framed by the gateway: memories of the person that matter to this message
+    spoken: str = ""  # transcript of its voice messages, which `text` has, too, or `data` if they were forwarded
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,7 +68,7 @@ class AttachmentKind(StrEnum):
 
     PHOTO = "photo"
     DOCUMENT = "document"
-    VOICE = "voice"
+    VOICE = "voice"  # speech or other sound
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +80,7 @@ class Attachment:
     name: str | None = None  # as the sender named it: untrusted, never used as a path
     mime: str | None = None
     size_bytes: int | None = None
+    duration_s: float | None = None  # of sound, if the platform tells it
 
 
 class QuoteKind(StrEnum):

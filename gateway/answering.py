@@ -31,6 +31,7 @@ from gateway.sessions.prompt_hooks import HeardItems
 from gateway.sessions.questions import Questions
 from gateway.sessions.signs import StatusReactions
 from gateway.sessions.user_items import UserItemBuilder
+from gateway.sessions.voice import VoiceMessages
 from gateway.shared import Shared
 from gateway.store import earlier, groups
 from gateway.store.engine import Store
@@ -77,14 +78,20 @@ def make_permissions(
 
 
 def make_user_items(
-    settings: Settings, talk: str, store: Store, in_force: AgentInForce, people: AccessSnapshot, clock: Clock
+    settings: Settings,
+    talk: str,
+    store: Store,
+    in_force: AgentInForce,
+    people: AccessSnapshot,
+    clock: Clock,
+    voices: VoiceMessages | None = None,
 ) -> UserItemBuilder:
     """Make the builder of model input from messages; `talk` is the command that carries a message."""
     kept = StoredContext(store, people, clock)
     is_foreign = ":" in settings.agent.product
     sees = (lambda: settings.agent.sees_images) if is_foreign else in_force.sees_images
     pictures = PictureFetcher(settings.pictures, sees, kept.keep_file)
-    return UserItemBuilder(InputGuard(settings.guard), talk, kept.find_quoted, kept.read_talk, pictures)
+    return UserItemBuilder(InputGuard(settings.guard), talk, kept.find_quoted, kept.read_talk, pictures, voices)
 
 
 class StoredContext:
@@ -125,6 +132,7 @@ def make_sessions(
 ) -> SessionDeps:
     """Make the dependencies of one tenant's sessions; `turns` are its additional kinds of turns."""
     router, secrets, clocks, texts = shared.sessions, shared.secrets, shared.clocks, product.catalogue
+    voice = settings.voice
     clean, buttons = secrets.scrubber.last_look, SealedButtons(secrets.keys.buttons)
     process = ProcessDeps(
         delivery=shared.delivery,
@@ -144,6 +152,7 @@ def make_sessions(
         questions=Questions(buttons, texts, timedelta(seconds=settings.permissions.expires_s)),
         signs=StatusReactions(shared.channels, wanted=settings.delivery.reactions != "off"),
         watch=MeasuredTurns([tool.name for tool in in_force.agent.tools]),
+        speech_chars=0 if voice is None or voice.speech_url is None else voice.speech_max_chars,
     )
     return SessionDeps(
         process=process,

@@ -36,6 +36,7 @@ from gateway.console.console import make_console
 from gateway.console.settings_page import ConsoleSettings
 from gateway.delivery.delivery import Delivery
 from gateway.delivery.owner_notices import OwnerNotices
+from gateway.delivery.sender import SendTimeContent
 from gateway.descriptors import fit_to_files, raise_file_limit
 from gateway.errors import GatewayError, SettingsError, StoreUnavailable
 from gateway.failpoints import failpoint
@@ -62,6 +63,7 @@ from gateway.product import in_force, load_product
 from gateway.reloading import Reloader, TenantChange, waits_for_start
 from gateway.replay.replays import Replays
 from gateway.sessions.router import Router
+from gateway.sessions.speech import Speech
 from gateway.sessions.turn_limit import TurnLimit
 from gateway.sessions.waiting_rows import WaitingRows, make_bus
 from gateway.shared import Secrets, Shared
@@ -209,9 +211,12 @@ class Gateway:
         channels = ChannelManager(
             accounts.list_accounts(settings.channels), store, steady_now, tasks, tenants, ownership=ownership
         )
-        delivery = Delivery(
-            store, channels, settings.delivery, steady_now, secrets.reveal, tasks, secrets.vault, ownership
-        )
+        content = SendTimeContent(secrets.reveal)
+        if settings.voice is not None and settings.voice.speech_url is not None:
+            speech = Speech(settings.voice, store, self._people, tenants, steady_now)
+            closing.push_async_callback(speech.aclose)
+            content = replace(content, speak=speech.speak)
+        delivery = Delivery(store, channels, settings.delivery, steady_now, content, tasks, secrets.vault, ownership)
         rows = WaitingRows(store, channels, self._people, tenants)
         bus = make_bus(settings.sessions.bus_size, rows, ownership)
         turn_limit = TurnLimit(store, settings.sessions.max_turns)

@@ -31,6 +31,7 @@ from agent.ports import Change, LocalEffect, ModelRequest
 from agent.tools.base import CanUseTool, Effect, Tool, tools_of
 from agent.tools.schema import UnusableSchema, names_in, to_json_schema
 from agent.tools.toolbox import tool_pool
+from agent.voice.transcribers import is_whisper_installed
 from channels.errors import ConfigRefused
 from channels.messages import DEFAULT_TENANT
 from channels.registry import make_channel
@@ -213,6 +214,7 @@ def check_names(settings: Settings, sources: Sources) -> None:
         *_wrong_names(settings, sources, (), NAMING),
         *wrong_folders(settings),
         *_wrong_channels(settings, sources),
+        *_wrong_voice(settings, sources),
     ]
     for name, own in settings.tenants.items():
         tables = {table for table in NAMING if getattr(own, table) is not None}
@@ -281,6 +283,22 @@ def _wrong_channels(settings: Settings, sources: Sources) -> Iterator[str]:
                 yield f"{_place(sources, path)}: {refused}"
             except FLAWS as error:
                 yield f"{_place(sources, path)}: the channel cannot be made: {first_words(error)}"
+
+
+def _wrong_voice(settings: Settings, sources: Sources) -> Iterator[str]:
+    """Yield a line if voice messages cannot be transcribed as wanted, and for each price that a cap in USD needs."""
+    voice = settings.voice
+    if voice is None:
+        return
+    for url, price in (
+        ("transcription_url", "transcription_usd_per_minute"),
+        ("speech_url", "speech_usd_per_million_chars"),
+    ):
+        if settings.budgets.caps_usd and getattr(voice, url) is not None and getattr(voice, price) is None:
+            yield f"{_place(sources, ('voice', url))}: a cap in USD needs its price: set voice.{price}, 0 if it is free"
+    if voice.local_model is not None and not is_whisper_installed():
+        place = _place(sources, ("voice", "local_model"))
+        yield f"{place}: it needs faster-whisper: pip install 'tenk-gateway[voice]'"
 
 
 def _wrong_agents(settings: Settings, known: Mapping[str, Tool], sources: Sources, above: KeyPath) -> list[str]:

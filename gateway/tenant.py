@@ -20,6 +20,8 @@ from agent.ports import ChatModel
 from agent.tools.base import Tool
 from agent.tools.guards import ChainPermissions
 from agent.tools.toolbox import tool_pool
+from agent.voice.config import VoiceConfig
+from agent.voice.transcribers import make_transcriber
 from channels.api.adapter import ApiChannel
 from channels.base import Menus
 from gateway.access.agents import AgentChoice
@@ -45,6 +47,7 @@ from gateway.commands.agents import agent_commands
 from gateway.commands.connect import Connecting, providers_of, servers_to_connect
 from gateway.commands.people import PeopleServices
 from gateway.commands.session import RETRY
+from gateway.commands.voice import voice_command
 from gateway.config.settings import Settings
 from gateway.credentials.levels import CredentialLevels
 from gateway.definitions import configure_choice, make_agents, read_agents
@@ -59,6 +62,7 @@ from gateway.sessions.budgets import Budgets, SystemBudget
 from gateway.sessions.deps import AgentInForce
 from gateway.sessions.inbox_rules import RowClassifier
 from gateway.sessions.prompt_hooks import HeardItems
+from gateway.sessions.voice import VoiceMessages
 from gateway.shared import Shared
 from gateway.store.api_keys import KEYS
 from gateway.store.engine import Store
@@ -152,7 +156,9 @@ class Tenant:
         self.agent = make_agent(own, product, self._pool(), self.model, permissions, self.hooks, clocks.dates, sections)
         self.definitions = read_agents(own, name)
         self._in_force = AgentInForce(self.agent, self._make_others())
-        items = make_user_items(own, product.name, store, self._in_force, people, clocks.now)
+        self._transcriber = make_transcriber(own.voice)
+        voices = VoiceMessages(own.voice or VoiceConfig(), self._transcriber, store, self.budgets, clocks.now)
+        items = make_user_items(own, product.name, store, self._in_force, people, clocks.now, voices)
         added = self.capabilities.turns()
         turns = {**added, RETRY: RetryTurns(deps.models.board).run, **product.turns(store)}
         heard = HeardItems(items, self.hooks, self.capabilities)
@@ -224,7 +230,8 @@ class Tenant:
 
     def _renew_commands(self) -> None:
         choose = agent_commands(self.agents, self._shared.people, self.operators)
-        self.table.replace_added((*choose, *self.capabilities.commands()))
+        voice = voice_command(self.settings.voice)
+        self.table.replace_added((*choose, voice, *self.capabilities.commands()))
 
     def with_settings(self, settings: Settings) -> "Tenant":
         """Return a copy of this tenant with new settings; nothing applies before `put_in_force`.
@@ -340,6 +347,8 @@ class Tenant:
         for task in self._work:
             task.cancel()
         await self.capabilities.aclose()
+        if self._transcriber is not None:
+            await self._transcriber.aclose()
         await self._levels.aclose()
         for model in self.models:
             await model.aclose()

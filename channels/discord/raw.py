@@ -19,7 +19,11 @@ from pydantic import (
     StrictStr,
 )
 
-from channels.foreign import Beside, Words, in_our_time, whole_of
+from channels.foreign import Beside, Words, in_our_time, seconds_of, whole_of
+
+
+def _to_seconds(value: object) -> float | None:
+    return seconds_of(value)
 
 
 def _in_64_bits(snowflake: str) -> str:
@@ -67,6 +71,7 @@ class RawAttachment(_Raw):
     filename: StrictStr = ""
     content_type: StrictStr | None = None
     size: Size = None
+    duration_secs: Annotated[float | None, BeforeValidator(_to_seconds)] = None  # of a voice message
 
 
 class RawReference(_Raw):

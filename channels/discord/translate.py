@@ -285,7 +285,8 @@ def _attachment(raw: RawAttachment, message: RawMessage) -> Attachment:
     elif (mime or "").startswith("image/"):
         kind = AttachmentKind.PHOTO
     handle = f"{message.channel_id}/{message.id}/{raw.id}"
-    return Attachment(kind, handle, clean(raw.filename) or None, clean(mime) if mime else None, raw.size)
+    name, mime = clean(raw.filename) or None, clean(mime) if mime else None
+    return Attachment(kind, handle, name, mime, raw.size, raw.duration_secs)
 
 
 def _to_deletion(

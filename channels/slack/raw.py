@@ -34,6 +34,7 @@ class RawFile(_Raw):
     name: StrictStr | None = None
     mimetype: StrictStr | None = None
     size: Size = None
+    duration_ms: Size = None  # of sound and video
     subtype: StrictStr | None = None  # slack_audio: a voice clip
     url_private: StrictStr | None = None
     url_private_download: StrictStr | None = None

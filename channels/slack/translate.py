@@ -240,4 +240,5 @@ def _attachment(raw: RawFile) -> Attachment:
         kind = AttachmentKind.PHOTO if mime.startswith("image/") else AttachmentKind.DOCUMENT
     name = storable(raw.name) if raw.name is not None else None
     handle = raw.url_private_download or raw.url_private or raw.id
-    return Attachment(kind, storable(handle), name, raw.mimetype, raw.size)
+    duration_s = None if raw.duration_ms is None else raw.duration_ms / 1000
+    return Attachment(kind, storable(handle), name, raw.mimetype, raw.size, duration_s)

@@ -20,6 +20,8 @@ from channels.telegram.rich import classic, rich_message
 ROW_CHARS = 30  # of all labels in a row of buttons: a phone cuts more
 ROW_BUTTONS = 3
 NAME_CHARS = 64
+_SENDING = {"photo": "sendPhoto", "voice": "sendVoice", "document": "sendDocument"}
+_VOICE_TYPES = frozenset({"audio/ogg", "audio/mpeg", "audio/mp4"})
 _PHOTO_TYPES = frozenset({"image/jpeg", "image/png", "image/webp"})
 _UNSAFE = re.compile(r"[^\w .()+-]+")
 _STYLES = {ButtonStyle.PRIMARY: "primary", ButtonStyle.DANGER: "danger"}
@@ -59,8 +61,7 @@ def to_send_call(part: OutboundPart) -> ApiCall:
     body |= _keyboard(part.buttons)
     if part.media:
         kind, upload = _file(part.media[0], 0)
-        method = "sendPhoto" if kind == "photo" else "sendDocument"
-        return ApiCall(method, body | _file_parameter(kind, upload) | _caption(part.rendered), (upload,))
+        return ApiCall(_SENDING[kind], body | _file_parameter(kind, upload) | _caption(part.rendered), (upload,))
     rich = rich_message(part.rendered)
     if rich is not None:
         return ApiCall("sendRichMessage", body | {"rich_message": rich})
@@ -141,11 +142,12 @@ def _album(part: OutboundPart, body: JsonObject) -> ApiCall:
 
 
 def _file(media: OutboundMedia, index: int) -> tuple[str, Upload]:
-    """Return the type Telegram shows a file as, and the upload; a photo Telegram would refuse becomes a document."""
+    """Return the type Telegram shows a file as, and the upload; what Telegram would refuse becomes a document."""
     small = len(media.content) <= MAX_PHOTO_BYTES
     photo = media.kind is AttachmentKind.PHOTO and media.mime in _PHOTO_TYPES and small
+    voice = media.kind is AttachmentKind.VOICE and media.mime in _VOICE_TYPES
     upload = Upload(f"file{index}", file_name(media.name), media.mime, media.content)
-    return "photo" if photo else "document", upload
+    return "photo" if photo else "voice" if voice else "document", upload
 
 
 def _file_parameter(name: str, upload: Upload) -> JsonObject:

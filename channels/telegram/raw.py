@@ -64,6 +64,7 @@ class RawFile(_Raw):
     file_name: StrictStr | None = None
     mime_type: StrictStr | None = None
     file_size: Size = None
+    duration: Size = None  # seconds, of Voice, Audio, Video and VideoNote
 
 
 class RawNamed(_Raw):

@@ -200,9 +200,8 @@ def _attachments(raw: RawMessage) -> tuple[Attachment, ...]:
         found.append(_attachment(AttachmentKind.PHOTO, raw.photo[-1]))
     if raw.document is not None:
         found.append(_attachment(AttachmentKind.DOCUMENT, raw.document))
-    if raw.voice is not None:
-        found.append(_attachment(AttachmentKind.VOICE, raw.voice))
-    others = (raw.audio, raw.video, raw.video_note)
+    sounds, others = (raw.voice, raw.audio), (raw.video, raw.video_note)
+    found += [_attachment(AttachmentKind.VOICE, file) for file in sounds if file is not None]
     found += [_attachment(AttachmentKind.DOCUMENT, file) for file in others if file is not None]
     return tuple(found)
 
@@ -212,7 +211,7 @@ def _attachment(kind: AttachmentKind, raw: RawFile) -> Attachment:
     mime = storable(raw.mime_type) if raw.mime_type is not None else None
     if kind is AttachmentKind.PHOTO:
         mime = "image/jpeg"  # Telegram's format for photos, which it does not send
-    return Attachment(kind, storable(raw.file_id), name, mime, raw.file_size)
+    return Attachment(kind, storable(raw.file_id), name, mime, raw.file_size, raw.duration)
 
 
 def _to_press(raw: RawPress, bot: BotIdentity, now: datetime) -> ButtonPressed | None:

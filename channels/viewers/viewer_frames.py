@@ -212,5 +212,6 @@ def _to_message(frame: SayFrame | EditFrame, visitor: Visitor, now: datetime) ->
 def _to_attachment(file: SaidFile, message: str) -> Attachment:
     """Return the file with a handle that has the view's own chat, so that no frame can name another chat's file."""
     kind = AttachmentKind.PHOTO if file.mime in PICTURES else AttachmentKind.DOCUMENT
+    kind = AttachmentKind.VOICE if file.mime.startswith("audio/") else kind
     name = clean(file.name).strip() or None
     return Attachment(kind, f"{message}:{file.number}", name, file.mime, file.size)

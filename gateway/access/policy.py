@@ -40,6 +40,7 @@ def principal_of(person: Person) -> Principal:
         week_start=person.week_start,
         model=person.model,
         keeps_language=person.keeps_language,
+        wants_voice=person.wants_voice,
     )
 
 

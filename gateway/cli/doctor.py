@@ -38,6 +38,7 @@ from gateway.ops.home_check import (
 )
 from gateway.ops.model_servers import links_of
 from gateway.ops.status import NOT_ASKED, is_asked
+from gateway.ops.voice_check import check_voice
 from gateway.product import check_names
 from gateway.safety.private_files import LaxFile
 from gateway.safety.redaction import escape_controls
@@ -242,4 +243,7 @@ async def _remote_findings(
             yield await check_public_url(settings.http.public_url, asker)
         for finding, link in zip(await check_models(settings.model), links_of(settings.model).values(), strict=True):
             yield finding if finding.to_do else await _tell_gateway(finding, link.name, settings.control_path, status)
+        if settings.voice is not None:
+            async for finding in check_voice(settings.voice):
+                yield finding
         yield check_clock(asker.skews_s)

@@ -31,6 +31,8 @@ SHORTHANDS: Mapping[str, KeyPath] = {
     "TENK_PUBLIC_URL": ("http", "public_url"),
     "TENK_MODEL": ("model", "name"),
     "TENK_AGENT_TOKEN": ("agent", "token"),
+    "TENK_TRANSCRIPTION_KEY": ("voice", "transcription_key"),
+    "TENK_SPEECH_KEY": ("voice", "speech_key"),
     "TENK_ACCESS": ("access", "direct"),
     "TELEGRAM_BOT_TOKEN": (*TELEGRAM_MAIN, "token"),
     "DISCORD_BOT_TOKEN": (*DISCORD_MAIN, "token"),

@@ -29,6 +29,7 @@ from agent.programs.config import ProgramConfig, ProgramName
 from agent.schedules.schedules_config import SchedulesConfig
 from agent.skills.config import SkillsConfig
 from agent.tools.notes_config import NotesConfig
+from agent.voice.config import VoiceConfig
 from agent.web.config import WebConfig
 from agent.workspace.config import WorkspaceConfig
 from channels.api.config import ApiAccount
@@ -212,6 +213,8 @@ class Settings(BaseModel):
     """Checked in this order."""
     web: WebConfig | None = None
     """Tools that read and search the web; None: the agent has none."""
+    voice: VoiceConfig | None = None
+    """None: voice messages are not transcribed, and answers are not spoken."""
     agent: AgentSettings = AgentSettings()
     """The product sets limits that are not set here: `gateway.product.in_force`."""
     model: ModelConfig = ModelConfig()

@@ -21,7 +21,7 @@ from gateway.delivery.config import DeliveryConfig
 from gateway.delivery.lane import ParkedLanes, SharedLaneState
 from gateway.delivery.lane_worker import ChannelDirectory, LaneDeps, LaneReader, LaneWorker
 from gateway.delivery.pacing import Pacer
-from gateway.delivery.sender import FillSecret, PartSender
+from gateway.delivery.sender import PartSender, SendTimeContent
 from gateway.delivery.views import StoredViews
 from gateway.ownership import OUT, Ownership
 from gateway.safety.vault import Vault
@@ -55,7 +55,7 @@ class Delivery:
         channels: ChannelDirectory,
         config: DeliveryConfig,
         clock: Callable[[], datetime],
-        fill_secret: FillSecret,
+        content: SendTimeContent,
         tasks: Supervised,
         vault: Vault,
         ownership: Ownership | None = None,
@@ -64,7 +64,7 @@ class Delivery:
 
         `ownership` says for which accounts this process sends; by default all.
         """
-        sender = PartSender(store, config, fill_secret, clock, vault)
+        sender = PartSender(store, config, content, clock, vault)
         self.ownership = ownership or Ownership()
         reader = LaneReader(store)
         self.views = StoredViews(store, channels, sender, tasks)

@@ -152,6 +152,11 @@ def _part(message: OutboundMessage, number: int, rendered: Rendered, plain: str)
     )
 
 
+def speech_part(message: OutboundMessage, number: int, voice: MediaRef) -> OutboxPart:
+    """Return the part that speaks a message, behind its text."""
+    return replace(_part(replace(message, buttons=()), number, Rendered(""), ""), media=(voice,))
+
+
 def waiting_part(channel: Channel, message: OutboundMessage, number: int = 0) -> OutboxPart:
     """Return the placeholder of a part that is still being written."""
     return replace(

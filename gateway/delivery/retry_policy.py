@@ -49,11 +49,11 @@ def decide(
     `longest_wait_s`.
     """
     if isinstance(failure, Permanent):
-        return _decide_refusal(row, failure)
+        return _without_voice(_decide_refusal(row, failure))
     error = str(failure)
     if isinstance(failure, Retryable):
         wait_s = None if failure.retry_after_s is None else min(failure.retry_after_s, longest_wait_s)
-        return _retry_later(row, error, now, give_up_after_s, wait_s)
+        return _without_voice(_retry_later(row, error, now, give_up_after_s, wait_s))
     if row.part.action is Action.PLACEHOLDER:
         if idempotent and not row.maybe_duplicate:  # retry once, to learn which message is to become the answer
             return AttemptOutcome(replace(row, state=PartState.READY, maybe_duplicate=True, not_before=None), error)
@@ -65,6 +65,13 @@ def decide(
     if row.maybe_duplicate:
         return AttemptOutcome(replace(row, state=PartState.UNKNOWN), error)
     return AttemptOutcome(replace(row, state=PartState.READY, maybe_duplicate=True, not_before=None), error)
+
+
+def _without_voice(outcome: AttemptOutcome) -> AttemptOutcome:
+    """Return the outcome; a voice that is given up needs no apology, because its text was sent."""
+    if outcome.row.state is not PartState.DEAD or not outcome.row.part.is_speech:
+        return outcome
+    return replace(outcome, row=replace(outcome.row, state=PartState.DISCARDED), drop_rest=False)
 
 
 def _retry_later(

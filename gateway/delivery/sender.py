@@ -2,16 +2,17 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from typing import TypeVar
 
 import structlog
 
+from agent.voice.sounds import OGG, sound_kind
 from channels.base import Channel, DeletesMessages, EditsMessages, FindsSent
 from channels.errors import ChannelError, ConfigRefused, Permanent, Retryable, Unknown
-from channels.messages import OutboundMedia, OutboundPart, Receipt, Rendered, Route
+from channels.messages import AttachmentKind, OutboundMedia, OutboundPart, Receipt, Rendered, Route
 from gateway.delivery.config import DeliveryConfig
 from gateway.delivery.message_parts import recovered_mark
 from gateway.failpoints import failpoint
@@ -29,6 +30,22 @@ log = structlog.get_logger()
 FillSecret = Callable[[str, str], str]
 """Function of a secret's reference and a text that returns the text with the secret, at the moment of sending."""
 
+Speak = Callable[[OutboxRow, MediaRef], Awaitable[bytes]]
+"""Function that returns the voice of an answer as a sound file, or raises `Permanent`."""
+
+
+async def speak_nothing(_row: OutboxRow, _ref: MediaRef) -> bytes:
+    raise Permanent("answers are not spoken here")
+
+
+@dataclass(frozen=True, slots=True)
+class SendTimeContent:
+    """Functions for content that exists only when a part is sent."""
+
+    fill_secret: FillSecret
+    speak: Speak = speak_nothing
+
+
 AFTER_CALL = {
     Action.PLACEHOLDER: "placeholder_sent",
     Action.SEND: "send_done",
@@ -45,14 +62,14 @@ class PartSender:
         self,
         store: Store,
         config: DeliveryConfig,
-        fill_secret: FillSecret,
+        content: SendTimeContent,
         clock: Callable[[], datetime],
         vault: Vault,
     ) -> None:
         self._store = store
         self._vault = vault
         self._config = config
-        self._fill_secret = fill_secret
+        self._content = content
         self._clock = clock
 
     async def attempt(self, row: OutboxRow, channel: Channel) -> Receipt:
@@ -89,7 +106,7 @@ class PartSender:
             reply_to=part.reply_to,
             route=route,
             buttons=part.buttons,
-            media=tuple([await self._load_file(ref) for ref in part.media]) if part.media else (),
+            media=tuple([await self._load_file(row, ref) for ref in part.media]) if part.media else (),
             unfinished=is_placeholder,
             recipient=await self._find_recipient(part) if is_placeholder else None,
         )
@@ -113,8 +130,12 @@ class PartSender:
         sender = await self._store.read(partial(inbox.sender_of_turn, turn_id=part.cause.turn_id), lasting=True)
         return None if sender is None else sender.removeprefix(f"{part.address.channel}:")
 
-    async def _load_file(self, ref: MediaRef) -> OutboundMedia:
+    async def _load_file(self, row: OutboxRow, ref: MediaRef) -> OutboundMedia:
         content = await self._store.read(partial(outbox.file_of, id_=ref.blob), lasting=True)
+        if ref.kind is AttachmentKind.VOICE:
+            content = await self._content.speak(row, ref) if content is None else content
+            kind = sound_kind(content) or OGG
+            return OutboundMedia(ref.kind, f"{ref.name}{kind.suffix}", kind.mime, content)
         if content is None:
             raise Permanent(f"the file {ref.name!r} is not kept any more")
         return OutboundMedia(ref.kind, ref.name, ref.mime, content, ref.description)
@@ -122,7 +143,7 @@ class PartSender:
     def _render(self, row: OutboxRow, channel: Channel) -> Rendered:
         rendered = row.part.rendered
         if row.part.secret_ref is not None:
-            rendered = replace(rendered, text=self._fill_secret(row.part.secret_ref, rendered.text))
+            rendered = replace(rendered, text=self._content.fill_secret(row.part.secret_ref, rendered.text))
         if row.maybe_duplicate and not channel.limits.idempotent_sends:
             rendered = replace(rendered, text=rendered.text + recovered_mark(row.part.locale))
         return rendered

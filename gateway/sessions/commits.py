@@ -5,7 +5,7 @@ than once (see `gateway.store.writer`), and asks the clock inside the commit: wh
 the order of commits.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -72,10 +72,12 @@ def claim(
     started: TurnStarted,
     title: str = "",
     costs: "CostsBeside | None" = None,
+    heard: Sequence[OutboxPart] = (),
 ) -> Sequence[int]:
     """Begin a turn if every one of its rows is open still; those that are. All of them: it has begun.
 
-    A conversation that begins with it gets this title, unless it has one. `costs` are of calls that prepared it.
+    A conversation that begins with it gets this title, unless it has one. `costs` are of calls that prepared it,
+    `heard` shows transcripts of voice messages.
     """
     turn = place.turn
     journal.check_fence(connection, place.fence)
@@ -90,6 +92,7 @@ def claim(
         costs.note(connection, turn, turn.started_at)
     if title:
         conversations.entitle(connection, turn.session_id, title, anew=False)
+    outbox.put(connection, turn.tenant, heard, turn.started_at)
     return ids
 
 
@@ -174,14 +177,21 @@ def steer(
     step: int,
     overtaken: Sequence[ToolReturned],
     read: Sequence[tuple[InboxRow, UserItem]],
+    heard: Mapping[int, Sequence[OutboxPart]],
     clock: Clock,
 ) -> list[tuple[InboxRow, UserItem]]:
-    """Let messages join the turn. What was cleared or deleted meanwhile is left out; if all was, nothing is written."""
+    """Let messages join the turn. What was cleared or deleted meanwhile is left out; if all was, nothing is written.
+
+    `heard` shows transcripts of voice messages, by row.
+    """
     journal.check_fence(connection, place.fence)
     claimed = [(row, item) for row, item in read if inbox.claim(connection, [row.id], place.turn.id)]
     if claimed:
         events: tuple[JournalEvent, ...] = (*overtaken, Steered(step, tuple(item for _, item in claimed)))
-        journal.append_step(connection, place.turn, place.seq, events, clock())
+        now = clock()
+        journal.append_step(connection, place.turn, place.seq, events, now)
+        for row, _ in claimed:
+            outbox.put(connection, place.turn.tenant, heard.get(row.id, ()), now)
     return claimed
 
 

@@ -118,6 +118,7 @@ class Shown:
     questions: Questions
     signs: StatusReactions
     watch: TurnWatch
+    speech_chars: int = 0  # longest answer that is spoken to people who want it; 0: none is
 
 
 def _as_it_is(agent: Agent) -> Agent:

@@ -120,10 +120,9 @@ class RowClassifier:
         command = self._command(said)
         return None if command is None else command.turn
 
-    def language_of(self, row: InboxRow) -> tuple[str, bool] | None:
+    def language_of(self, words: str) -> tuple[str, bool] | None:
         """Return the language of a message, and True if it asks for answers in that; None if nothing tells."""
-        said = title_words(row)
-        return self._language_of_words(said) if said and not said.startswith("/") else None
+        return self._language_of_words(words) if words and not words.startswith("/") else None
 
     def is_urgent(self, row: InboxRow) -> bool:
         """Return True if the row passes the backlog by."""

@@ -15,7 +15,10 @@ from agent.ports import NoteCost, Principal
 from agent.transcript import UserItem
 from channels.base import Channel
 from channels.messages import InboundEvent, SystemEvent
-from gateway.sessions.user_items import UserItemBuilder, frame
+from gateway.access.config import Role
+from gateway.sessions.user_items import UserItemBuilder, describe_unheard, frame
+from gateway.sessions.voice import Unheard
+from gateway.store.journal import TurnRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +27,13 @@ class MessageRefusal:
 
     told: Refused
     detail: str
+    told_owner: Refused | None = None  # for its person if that is an owner; None: as `told`
+    instead: UserItem | None = None  # read in its place by a turn that runs; None: the input guard's words
+
+    def told_to(self, person: Principal | None) -> Refused:
+        """Return the words for its person."""
+        is_owner = person is not None and person.role == Role.OWNER
+        return self.told_owner if is_owner and self.told_owner is not None else self.told
 
 
 GUARDED = MessageRefusal(Refused("answer.guarded"), "the input guard")
@@ -66,11 +76,17 @@ class HeardItems:
     hooks: HookChain
     memory: MemoryPort = NO_MEMORY
 
-    async def build(self, event: InboundEvent, channel: Channel) -> UserItem | MessageRefusal:
-        """Return the message as the model reads it, or why it is refused: by the input guard, or by a hook."""
-        item = await self.items.build(event, channel)
+    async def build(
+        self, event: InboundEvent, channel: Channel, turn: TurnRow | None = None
+    ) -> UserItem | MessageRefusal:
+        """Return the message as the model reads it, or why it is refused: by the input guard, by a hook, or because a
+        voice message cannot be transcribed. The `turn` bears the cost of that.
+        """
+        item = await self.items.build(event, channel, turn)
         if item is None:
             return GUARDED
+        if isinstance(item, Unheard):
+            return MessageRefusal(item.told, item.detail, item.told_owner, UserItem("", data=describe_unheard(item)))
         if isinstance(event, SystemEvent) or not self.hooks.listens(HookPoint.USER_PROMPT):
             return item
         heard = await self.hooks.ask(HookPoint.USER_PROMPT, _told_of(event) | {"text": item.text})

@@ -55,6 +55,7 @@ from gateway.sessions.questions import typed_consent
 from gateway.sessions.turn import RunningTurn
 from gateway.sessions.turn_lifecycle import Cancellations, Claim
 from gateway.sessions.turn_limit import MAX_ATTEMPTS
+from gateway.sessions.voice import show_transcript
 from gateway.spans import span, trace_id_of
 from gateway.store import outbox, people
 from gateway.store.causes import Cause, Notice, ReplyTo
@@ -395,25 +396,31 @@ class Session:
             if not self.may_command(row.user_id, row.event.address):
                 await self._refuse(rows, "the sender may not command the bot any more")
                 return None
-            await self._note_language(row)
+            await self._note_language(row, title_words(row))
             channel = await self._process.channels.when_loaded(row.event.address)
-            items = await self._read(rows, channel)
+            new = new_turn(row, state.id, self._deps.kinds.kind_of(row) or CHAT, self._clock())
+            note_spender(new, self._deps.principal_of(new, self.key))
+            items = await self._read(rows, channel, new)
             if items is None:
                 continue
+            await self._note_language(row, items[0].spoken)
             if self.conversation.is_new(state.id):
-                title = title_of(title_words(row))
+                title = title_of(title_words(row) or items[0].spoken)
                 items = (await self._deps.user_items.begin(row.event, items[0]), *items[1:])
-            new = new_turn(row, state.id, self._deps.kinds.kind_of(row) or CHAT, self._clock())
             items = await self._recall(new, items, spent)
             if rows != self._taken:  # edited meanwhile
                 continue
+            new = replace(new, started_at=self._clock())
             started = TurnStarted(items)
             claim = Claim(new, row.id, message_id_of(row), own_route_id(row), (started,))
             turn = self._turn = RunningTurn(self._deps, self, channel, claim)
             self._taken = []
             place = JournalPlace(self.fence, new, self.conversation.next_seq(new.session_id, 1))
             ids, costs = [row.id for row in rows], CostsBeside(spent)
-            commit = partial(commits.claim, place=place, ids=ids, started=started, title=title, costs=costs)
+            heard = self._show_transcripts(rows, items, turn)
+            commit = partial(
+                commits.claim, place=place, ids=ids, started=started, title=title, costs=costs, heard=heard
+            )
             failpoint("claim_pre")
             still_open = await self._store.commit(commit)
             if len(still_open) == len(rows):
@@ -424,9 +431,17 @@ class Session:
             self._taken = [self.mailbox.current(row) for row in rows if row.id in still_open]
         return None
 
-    async def _note_language(self, row: InboxRow) -> None:
-        """Remember the language in which a person writes, or asks for answers: commands and reminders use it, too."""
-        said, person = self._deps.kinds.language_of(row), self._process.people.principal(row.user_id)
+    def _show_transcripts(
+        self, rows: Sequence[InboxRow], items: Sequence[UserItem], turn: RunningTurn
+    ) -> list[OutboxPart]:
+        """Return the messages that show what was heard in voice messages."""
+        messages, locale = to_messages(rows, turn.channel.limits), turn.principal.locale
+        pairs = zip(messages, items, strict=True)
+        return [part for parts, item in pairs for part in show_transcript(turn.channel, parts[0], item, locale)]
+
+    async def _note_language(self, row: InboxRow, words: str) -> None:
+        """Remember the language of a person's words, or that they ask for; commands and reminders use it, too."""
+        said, person = self._deps.kinds.language_of(words), self._process.people.principal(row.user_id)
         if said is None or person is None:
             return
         language, keeps = said
@@ -442,20 +457,20 @@ class Session:
         if changed is not None:
             self._process.people.put(changed)
 
-    async def _read(self, rows: Sequence[InboxRow], channel: Channel) -> tuple[UserItem, ...] | None:
+    async def _read(self, rows: Sequence[InboxRow], channel: Channel, turn: TurnRow) -> tuple[UserItem, ...] | None:
         """Return what is said in these rows, an item a message; None if other rows are to be claimed by now.
 
-        That is so if a row was edited, or if the guard refused some of them.
+        That is so if a row was edited, or if some of them were refused. Costs count to the turn.
         """
         messages = to_messages(rows, channel.limits)
-        items = [await self._deps.user_items.build(join_rows(parts).event, channel) for parts in messages]
+        items = [await self._deps.user_items.build(join_rows(parts).event, channel, turn) for parts in messages]
         if rows != self._taken:  # edited while its files were read
             return None
         for why in items:
             if isinstance(why, MessageRefusal):
                 refused = [row for parts, item in zip(messages, items, strict=True) if item is why for row in parts]
                 self._taken = [row for row in rows if row not in refused]
-                await self._refuse(refused, why.detail, why.told)
+                await self._refuse(refused, why.detail, why.told_to(self._process.people.principal(refused[0].user_id)))
                 return None
         return tuple(item for item in items if not isinstance(item, MessageRefusal))
 
@@ -469,7 +484,6 @@ class Session:
             spent.append(response)
 
         principal = self._deps.principal_of(turn, self.key)
-        note_spender(turn, principal)
         words = "\n".join(item.text for item in items)
         known = self.conversation.recall(turn.session_id, turn.user_id).history
         seen = "\n".join(item.recalled for item in known if isinstance(item, UserItem))

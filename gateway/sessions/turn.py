@@ -57,8 +57,10 @@ from gateway.sessions.made_files import made_files
 from gateway.sessions.parking import ParkedTurn
 from gateway.sessions.prompt_hooks import MessageRefusal
 from gateway.sessions.questions import is_numbered, on_one_line
+from gateway.sessions.speech import may_speak, spoken_parts
 from gateway.sessions.turn_end import final_parts, final_text
 from gateway.sessions.turn_lifecycle import Claim, TurnLifecycle
+from gateway.sessions.voice import show_transcript
 from gateway.spans import note_attributes
 from gateway.store import approvals, children, inbox, journal, outbox
 from gateway.store.approvals import Approval
@@ -294,15 +296,17 @@ class RunningTurn(TurnLifecycle):
             return ()
         mailbox = self._session.mailbox
         waiting = mailbox.steering(self._turn)
-        built = [await self._deps.user_items.build(row.event, self.channel) for row in waiting]
-        items = [WITHHELD if isinstance(item, MessageRefusal) else item for item in built]
+        built = [await self._deps.user_items.build(row.event, self.channel, self._turn) for row in waiting]
+        items = [item.instead or WITHHELD if isinstance(item, MessageRefusal) else item for item in built]
         rows = mailbox.take_rows(waiting)  # what was edited meanwhile is read at the next checkpoint
         read = [(row, item) for row, item in zip(waiting, items, strict=True) if row in rows]
+        locale = self.principal.locale
+        heard = {row.id: parts for row, item in read if (parts := show_transcript(self.channel, row, item, locale))}
         place, clock = self._reserve(len(overtaken) + 1), self._process.clocks.now
         try:
             failpoint("steer_pre")
             claimed = await self._deps.store.commit(
-                commits.steer, place=place, step=step, overtaken=overtaken, read=read, clock=clock
+                commits.steer, place=place, step=step, overtaken=overtaken, read=read, heard=heard, clock=clock
             )
         except BaseException:
             mailbox.put_back(rows)
@@ -451,6 +455,8 @@ class RunningTurn(TurnLifecycle):
         files = await self._made_files(reason)
         standing, pages = self._live.standing, self._live.pages
         is_shown = bool(standing) or self._has_streamed
+        is_asked = self._turn.kind not in commits.BY_ITSELF
+        speech_chars = self._deps.shown.speech_chars if is_asked and may_speak(self.channel, self.principal) else 0
 
         def compose() -> tuple[str, list[OutboxPart]]:
             said = self._process.scrubber.last_look(text).strip()
@@ -464,6 +470,9 @@ class RunningTurn(TurnLifecycle):
             parts = final_parts(
                 self.channel, answer, lines=lines, nothing_left=nothing_left, pages=pages, standing=standing
             )
+            if speech_chars and reason is EndReason.COMPLETED and said != nothing_left:
+                number = max([len(standing), *(part.number + 1 for part in parts)])
+                parts += spoken_parts(answer, self._turn.id, speech_chars, number)
             return said, parts
 
         said, parts = await self._process.delivery.long_texts.run(len(text), compose)

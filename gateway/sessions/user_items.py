@@ -29,6 +29,8 @@ from channels.messages import (
 from gateway.safety.guard import GuardVerdict, InputGuard
 from gateway.sessions.inbox_rules import read_words
 from gateway.sessions.pictures import NO_EYES, PictureFetcher, Whose, is_picture
+from gateway.sessions.voice import Unheard, VoiceMessages, has_voice, is_voice
+from gateway.store.journal import TurnRow
 from gateway.store.outbox import came_with
 from gateway.telemetry import GUARD_FINDINGS, series
 
@@ -51,6 +53,8 @@ MAX_TALK_CHARS = 8_000
 ONE_TALK_CHARS = 1_000
 
 LABEL_CHARS = 80
+
+SPOKEN = "[The message was spoken and transcribed by a program, which may have misheard.]"
 _NO_BRACKETS = str.maketrans({**dict.fromkeys("[{<［｛＜【", "("), **dict.fromkeys("]}>］｝＞】", ")"), '"': "'"})
 
 FindQuoted = Callable[[InboundMessage], Awaitable[Quoted | None]]
@@ -79,6 +83,7 @@ class UserItemBuilder:
         find_quoted: FindQuoted = _nothing,
         read_talk: ReadTalk = _no_talk,
         pictures: PictureFetcher = NO_EYES,
+        voices: VoiceMessages | None = None,
     ) -> None:
         """Every text passes `guard`, quoted, forwarded and attached ones too, and leaves a trace where it is flagged.
 
@@ -89,9 +94,16 @@ class UserItemBuilder:
         self._find_quoted = find_quoted
         self._read_talk = read_talk
         self._pictures = pictures
+        self._voices = voices
 
-    async def build(self, event: InboundEvent, channel: Channel) -> UserItem | None:
-        """Return the message as a user item, with its attachments; a group's says who wrote. None if it is refused."""
+    async def build(
+        self, event: InboundEvent, channel: Channel, turn: TurnRow | None = None
+    ) -> UserItem | Unheard | None:
+        """Return the message as a user item, with its attachments; a group's says who wrote.
+
+        None if the guard refuses it; `Unheard` if it is a voice message alone that cannot be transcribed. Without a
+        `turn` that bears the cost, none is.
+        """
         if isinstance(event, SystemEvent):
             return self._build_system(event)
         verdict = self._check(read_words(event, self._talk).said, "message", event)
@@ -106,12 +118,32 @@ class UserItemBuilder:
         files = await self._read_files(channel, event) if attached else []
         if frames is None or files is None:
             return None
-        text = verdict.text.strip()
+        voices = await self._hear(channel, event, turn) if has_voice(event) else []
+        why = next((voice for voice in voices if isinstance(voice, Unheard)), None)
+        if why is not None and not event.text.strip() and len(voices) == len(attached):
+            return why
+        spoken = "\n".join(voice for voice in voices if isinstance(voice, str))
+        checked = self._check(spoken, "voice", event)
+        if checked.blocked:
+            return None
+        files += [describe_unheard(voice) for voice in voices if isinstance(voice, Unheard)]
+        if spoken and event.forwarded:
+            frames.append(
+                _with_note(checked, frame("forwarded voice message, transcribed", event.forwarded_from, spoken))
+            )
+        elif spoken:
+            files.append(SPOKEN)
+        own_words = "" if event.forwarded else checked.text
+        text = "\n".join(filter(None, (verdict.text.strip(), own_words.strip())))
         if event.edited:
             text = f"{EDITED} {text}".strip()
         sender = event.sender.display_name if event.kind is ChatKind.GROUP else None
         pictures = await self._pictures.fetch(channel, attached, _whose(event)) if attached else ()
-        return UserItem(text, sender, at, "\n".join([*talk, *frames, *files]), pictures=pictures)
+        data = "\n".join([*talk, *frames, *files])
+        return UserItem(text, sender, at, data, pictures=pictures, spoken=spoken)
+
+    async def _hear(self, channel: Channel, event: InboundMessage, turn: TurnRow | None) -> Sequence[str | Unheard]:
+        return () if self._voices is None or turn is None else await self._voices.hear(channel, event, turn)
 
     def _build_system(self, event: SystemEvent) -> UserItem | None:
         """Return an event of the gateway's own: the person's request, if there is one, and framed data."""
@@ -167,7 +199,7 @@ class UserItemBuilder:
     async def _read_files(self, channel: Channel, event: InboundMessage) -> list[str] | None:
         """Return a paragraph for each file that is no picture, in order; None if the guard refuses one of them."""
         told = []
-        others = [attachment for attachment in event.attachments if not is_picture(attachment)]
+        others = [each for each in event.attachments if not is_picture(each) and not is_voice(each)]
         for attachment in others[:MAX_FILES]:
             paragraph, text = await _read_file(channel, attachment)
             verdict = self._check(text, "file", event)
@@ -185,6 +217,10 @@ class UserItemBuilder:
             return event.quoted
         parent = await self._find_quoted(event)
         return () if parent is None else (parent,)
+
+
+def describe_unheard(voice: Unheard) -> str:
+    return f"[A voice message is attached and was not transcribed: {voice.detail}.]"
 
 
 def _describe_quote(quote: Quoted) -> str:

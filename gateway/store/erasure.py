@@ -23,7 +23,7 @@ from gateway.store import search_index
 from gateway.store.conversations import gone_on, keys_of_continued
 from gateway.store.groups import forget_kept
 from gateway.store.journal import unpack_address
-from gateway.store.outbox import IS_OPEN, came_with, file_id, handed_with
+from gateway.store.outbox import IS_OPEN, came_with, file_id, handed_with, speech_id
 from gateway.store.people import AuditRow, Person, ids_of, record, senders_of
 from gateway.store.rows import Rows
 from gateway.store.tables.base import metadata, new_id
@@ -319,7 +319,7 @@ def _erase_turns(connection: sa.Connection, erasure: Erasure) -> bool:
 def _erase_files(connection: sa.Connection, turn_ids: Sequence[str]) -> None:
     """Erase the files that came with the person's messages or were made by their tools."""
     found = connection.execute(sa.select(events.c.call_key, events.c.payload).where(events.c.turn_id.in_(turn_ids)))
-    ids: set[str] = set()
+    ids = set(map(speech_id, turn_ids))
     for row in found:
         ids.update(_UUID.findall(row.payload))
         ids.update([file_id(row.call_key)] if row.call_key else [])

@@ -295,6 +295,12 @@ _END_TURN = (
 )
 
 
+def turn_of(connection: sa.Connection, turn_id: str) -> TurnRow | None:
+    """Return a turn; None if it is gone: its person may have been forgotten."""
+    row = connection.execute(sa.select(turns).where(turns.c.id == turn_id)).first()
+    return None if row is None else _as_turn(row)
+
+
 def end_turn(connection: sa.Connection, turn_id: str, reason: EndReason, now: datetime) -> None:
     """Record that a turn is over; one that was before stays as it ended."""
     connection.execute(_END_TURN, {"b_id": turn_id, "b_reason": reason, "b_now": now})
@@ -409,7 +415,11 @@ def open_turns(connection: sa.Connection) -> list[OpenTurn]:
 
 
 def _as_open(row: sa.Row[Any]) -> OpenTurn:
-    turn = TurnRow(
+    return OpenTurn(_as_turn(row), row.key, row.parked_at is not None, row.attempts or 0)
+
+
+def _as_turn(row: sa.Row[Any]) -> TurnRow:
+    return TurnRow(
         row.id,
         row.tenant_id,
         row.session_id,
@@ -419,7 +429,6 @@ def _as_open(row: sa.Row[Any]) -> OpenTurn:
         row.reply_to,
         row.started_at,
     )
-    return OpenTurn(turn, row.key, row.parked_at is not None, row.attempts or 0)
 
 
 def events_of_turn(connection: sa.Connection, turn_id: str) -> tuple[JournalEvent, ...]:

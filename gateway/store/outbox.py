@@ -101,6 +101,11 @@ class OutboxPart:
     media: tuple[MediaRef, ...] = ()
     locale: str | None = None  # BCP 47: in which language whoever reads it is told what became of it
 
+    @property
+    def is_speech(self) -> bool:
+        """Return True if it only speaks a text that is sent before it."""
+        return any(file.kind is AttachmentKind.VOICE for file in self.media)
+
 
 @dataclass(frozen=True, slots=True)
 class OutboxRow:
@@ -348,6 +353,11 @@ CAME = "came:"
 def file_id(key: str) -> str:
     """Return the id of the file that the change of this key made."""
     return "made:" + base64.b32encode(hashlib.sha256(key.encode()).digest()[:15]).decode().lower()
+
+
+def speech_id(turn_id: str) -> str:
+    """Return the id of the file in which the answer of a turn is spoken."""
+    return file_id(f"speech:{turn_id}")
 
 
 def handed_id(handle: str) -> str:

@@ -53,6 +53,7 @@ class Person:
     agents: Mapping[str, str] = field(default_factory=dict, hash=False)  # chosen in direct chats, by account
     aliases: frozenset[str] = frozenset()  # ids of the users linked to this one
     keeps_language: bool = False  # they are answered in `locale`, whatever they write in
+    wants_voice: bool = False  # they are answered by voice, too
 
 
 @dataclass(frozen=True, slots=True)
@@ -325,6 +326,11 @@ def follow_language(connection: Connection, user_id: str) -> None:
     connection.execute(sa.update(users).where(users.c.id == user_id).values(keeps_language=False))
 
 
+def set_voice(connection: Connection, user_id: str, *, wanted: bool) -> None:
+    """Answer a person by voice, too, or no longer."""
+    connection.execute(sa.update(users).where(users.c.id == user_id).values(wants_voice=wanted))
+
+
 def set_model(connection: Connection, user_id: str, model: str | None) -> None:
     """Keep the model that the person chose; None: whichever comes first."""
     connection.execute(sa.update(users).where(users.c.id == user_id).values(model=model))
@@ -419,6 +425,7 @@ def _people(connection: Connection, which: sa.ColumnElement[bool]) -> list[Perso
             agents=row.agents or {},
             aliases=aliases.get(row.id, frozenset()),
             keeps_language=row.keeps_language,
+            wants_voice=row.wants_voice,
         )
         for row in found
     ]

@@ -97,7 +97,7 @@ def test_the_example_shows_the_defaults(tmp_path: Path) -> None:
 
 
 def test_everything_taken_out_of_its_comment_can_be_used(tmp_path: Path) -> None:
-    one_of_three = re.sub(r'(?m)^(url = "https://mcp|python = ).*\n', "", taken_out_of_comments(EXAMPLE))
+    one_of_three = re.sub(r'(?m)^(url = "https://mcp|python = |local_model = ).*\n', "", taken_out_of_comments(EXAMPLE))
     (tmp_path / "gateway.toml").write_text(one_of_three)
     token = "123456789:" + "AbC-_" * 7
     secrets = re.sub(r'(?m)^token = ".*"', f'token = "{token}"', taken_out_of_comments(SECRETS))

@@ -38,6 +38,7 @@ from channels.simulators.discord.state import (
     REPLY,
     SAID,
     TEXT,
+    VOICE,
     Bot,
     Channel,
     DiscordWorld,
@@ -56,6 +57,10 @@ _RECONNECT = b'{"op":7,"d":null,"s":null,"t":null}'
 _INVALID = b'{"op":9,"d":false,"s":null,"t":null}'
 
 
+_TYPES = {"png": "image/png", "ogg": "audio/ogg", "mp3": "audio/mpeg"}
+"""Content types by the end of a name."""
+
+
 @dataclass(frozen=True, slots=True)
 class Special:
     """Unusual properties of a message."""
@@ -63,6 +68,7 @@ class Special:
     type: int | None = None  # None: said, or a reply
     forwarded: str | None = None  # the text of a message that is passed on
     webhook_id: int | None = None  # it is a webhook that speaks
+    voice_s: float | None = None  # its file is a voice message of this length
 
 
 class DiscordSimulator(Simulator[int, ShownMessage]):
@@ -253,7 +259,7 @@ class DiscordSimulator(Simulator[int, ShownMessage]):
         sender = person or channel.person_id or chat
         self.world.person(sender)
         uploads = [
-            File("document", content, name, "image/png" if name.endswith(".png") else "text/plain")
+            File("document", content, name, _TYPES.get(name.rpartition(".")[2], "text/plain"), seconds=special.voice_s)
             for name, content in (files or {}).items()
         ]
         usual = SAID if under is None else REPLY
@@ -267,12 +273,17 @@ class DiscordSimulator(Simulator[int, ShownMessage]):
             reply_to=under,
             forwarded=special.forwarded,
             webhook_id=special.webhook_id,
+            flags=0 if special.voice_s is None else VOICE,
             files=self._operations.store(channel.id, uploads),
         )
         channel.messages[message.message_id] = message
         self.world.tell_message(channel, "MESSAGE_CREATE", message)
         self.world.notify()
         return message.message_id
+
+    def send_voice(self, chat: int, content: bytes, seconds: float = 3.0, *, person: int | None = None) -> int:
+        voice = Special(voice_s=seconds)
+        return self.say(chat, "", person=person, files={"voice-message.ogg": content}, special=voice)
 
     def send_picture(self, chat: int, content: bytes, text: str = "", *, person: int | None = None) -> int:
         return self.say(chat, text, person=person, files={"picture.png": content})

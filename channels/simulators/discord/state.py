@@ -17,6 +17,7 @@ EPOCH_MS = 1_420_070_400_000  # snowflakes count from 2015
 
 TEXT, DM, FORUM, PUBLIC_THREAD = 0, 1, 15, 11  # channel types
 EPHEMERAL, LOADING, SUPPRESS_EMBEDS, SILENT = 1 << 6, 1 << 7, 1 << 2, 1 << 12  # message flags
+VOICE = 1 << 13
 GUILDS, GUILD_MESSAGES, DIRECT_MESSAGES, MESSAGE_CONTENT = 1 << 0, 1 << 9, 1 << 12, 1 << 15  # intents
 SAID, REPLY, COMMAND_ANSWER = 0, 19, 20  # message types
 
@@ -385,7 +386,8 @@ class DiscordWorld(BotWorld[Bot, Person]):
 
 
 def _as_attachment(file: File) -> JsonObject:
-    return {
+    sound: JsonObject = {} if file.seconds is None else {"duration_secs": file.seconds, "waveform": "AAAA"}
+    return sound | {
         "id": file.id,
         "filename": file.name,
         "size": file.size,

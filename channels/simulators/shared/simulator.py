@@ -243,6 +243,10 @@ class Simulator(ABC, Generic[Id, M]):
         """
 
     @abstractmethod
+    def send_voice(self, chat: Id, content: bytes, seconds: float = 3.0, *, person: Id | None = None) -> Id:
+        """Record a voice message, as the platform's own app does; return its id."""
+
+    @abstractmethod
     def send_picture(self, chat: Id, content: bytes, text: str = "", *, person: Id | None = None) -> Id:
         """Send a picture, with words under it or without; return the message's id."""
 

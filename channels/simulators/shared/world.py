@@ -41,7 +41,7 @@ class Edit:
 class File:
     """A file that a person or a bot sent."""
 
-    kind: str  # photo, document or voice; a platform without kinds has documents only
+    kind: str  # photo, document, voice or audio; a platform without kinds has documents only
     content: Base64Bytes
     name: str = ""
     mime: str = ""
@@ -49,6 +49,7 @@ class File:
     told_bytes: int | None = None  # the size that the platform tells; None: the real one
     id: str = ""
     path: str = ""  # its path or its URL, as the platform tells bots
+    seconds: float | None = None  # length of sound; None: it is none, or the platform does not tell
 
     @property
     def size(self) -> int:

@@ -273,11 +273,24 @@ class SlackSimulator(Simulator[str, ShownMessage]):
             mention = {key: value for key, value in body.items() if key not in ("channel_type", "subtype")}
             self.event(mention | {"type": "app_mention"})
 
-    def upload(self, name: str, content: bytes, mimetype: str = "application/pdf", *, size: int | None = None) -> File:
-        """Return a file to `say` something with; `size` is what Slack tells of it."""
-        file = File("document", content, name, mimetype, told_bytes=size, id=self.world.new_name("F"))
+    def upload(
+        self,
+        name: str,
+        content: bytes,
+        mimetype: str = "application/pdf",
+        *,
+        size: int | None = None,
+        seconds: float | None = None,
+    ) -> File:
+        """Return a file to `say` something with; `size` is what Slack tells of it, `seconds` make it an audio clip."""
+        new_id = self.world.new_name("F")
+        file = File("document", content, name, mimetype, told_bytes=size, id=new_id, seconds=seconds)
         self.world.files[file.id] = file
         return file
+
+    def send_voice(self, chat: str, content: bytes, seconds: float = 3.0, *, person: str | int | None = None) -> str:
+        clip = self.upload("audio_message.m4a", content, "audio/mp4", seconds=seconds)
+        return self.say(chat, "", person=person, files=[clip])
 
     def send_picture(self, chat: str, content: bytes, text: str = "", *, person: str | int | None = None) -> str:
         return self.say(chat, text, person=person, files=[self.upload("picture.png", content, "image/png")])

@@ -272,7 +272,10 @@ class SlackWorld(World[str]):
     def as_file(self, file: File) -> JsonObject:
         """Return a file as messages carry it."""
         url = f"{self.base_url}/files-pri/{file.id}/{quote(file.name, safe='')}"
-        return {
+        clip: JsonObject = {}
+        if file.seconds is not None:
+            clip = {"subtype": "slack_audio", "duration_ms": int(file.seconds * 1000)}
+        return clip | {
             "id": file.id,
             "name": file.name,
             "title": file.name,

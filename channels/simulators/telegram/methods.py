@@ -31,6 +31,7 @@ MAX_UPLOAD_BYTES = 50_000_000
 MAX_PHOTO_BYTES = 10_000_000
 MAX_DOWNLOAD_BYTES = 20_000_000
 
+_VOICES = (b"OggS", b"ID3", b"\xff\xfb")
 _IMAGES = (b"\xff\xd8\xff", b"\x89PNG\r\n\x1a\n", b"RIFF", b"GIF8")
 _COMMAND_NAME = re.compile(r"[a-z0-9_]{1,32}")
 _NAMED = re.compile(r"(?<![\w`])@[A-Za-z]\w{3,31}")
@@ -59,6 +60,7 @@ class Methods:
             "sendMessage": self._send_message,
             "sendRichMessage": self._send_rich_message,
             "sendPhoto": lambda bot, params: self._send_file(bot, params, "photo"),
+            "sendVoice": lambda bot, params: self._send_file(bot, params, "voice"),
             "sendDocument": lambda bot, params: self._send_file(bot, params, "document"),
             "sendMediaGroup": self._send_media_group,
             "sendMessageDraft": self._send_draft,
@@ -329,6 +331,8 @@ def _keep_file(bot: Bot, kind: str, file: File | None) -> File:
         raise Refusal(400, "Bad Request: file is too big for a photo; the maximum size is 10485760 bytes")
     if kind == "photo" and not file.content.startswith(_IMAGES):
         raise Refusal(400, "Bad Request: IMAGE_PROCESS_FAILED")
+    if kind == "voice" and not file.content.startswith(_VOICES):
+        kind = "document"  # as Telegram shows what is no Opus, MP3 or M4A
     return bot.keep_file(replace(file, kind=kind))
 
 

@@ -5,7 +5,7 @@ The real SDK talks to `base_url` unmodified. People act by the methods here, or 
     POST   /sim/say        {"chat": 1, "text": "hi", "person"?, "under"?, "thread"?, "bot"?} -> the message's id
     POST   /sim/edit       {"chat": 1, "message_id": 7, "text": "ho"}
     POST   /sim/send_file  {"chat": 1, "file": {"kind": "document", "content": "<base64>", "name"?, "mime"?, "album"?},
-                            "caption"?, "person"?, "under"?, "thread"?};   kind: photo | document | voice
+                            "caption"?, "person"?, "under"?, "thread"?};   kind: photo | document | voice | audio
     POST   /sim/press      {"chat": 1, "message_id": 8, "value": "yes"} -> the id of the press
     POST   /sim/block      {"chat": 1}          also /sim/unblock
     POST   /sim/add_person {"person": 1, "name": "Ana", "language_code"?: "es"}
@@ -212,11 +212,14 @@ class TelegramSimulator(Simulator[int, ShownMessage]):
         under: int | None = None,
         thread: int | None = None,
     ) -> int:
-        """Send a photo, a document or a voice message; return the message's id."""
-        if file.kind not in ("photo", "document", "voice"):
+        """Send a photo, a document, a voice message or music; return the message's id."""
+        if file.kind not in ("photo", "document", "voice", "audio"):
             raise ValueError(f"{file.kind} is no kind of file")
         kept = self.bot.keep_file(file)
         return self._post(chat, caption, [kept], person, under, thread, {})
+
+    def send_voice(self, chat: int, content: bytes, seconds: float = 3.0, *, person: int | None = None) -> int:
+        return self.send_file(chat, File("voice", content, mime="audio/ogg", seconds=seconds), person=person)
 
     def send_picture(self, chat: int, content: bytes, text: str = "", *, person: int | None = None) -> int:
         return self.send_file(chat, File("photo", content), caption=text, person=person)

@@ -20,7 +20,7 @@ from channels.simulators.telegram.rich import as_rich_message
 from channels.simulators.telegram.updates import UpdateQueue
 
 ChatType = Literal["private", "group", "supergroup", "channel"]
-FileKind = Literal["photo", "document", "voice"]
+FileKind = Literal["photo", "document", "voice", "audio"]
 Keyboard = tuple[tuple[JsonObject, ...], ...]
 FIRST_UPDATE_ID = 100_000_000
 
@@ -158,9 +158,9 @@ class Bot:
 
     def keep_file(self, file: File) -> File:
         """Keep a file. Return it with its id, under the name that Telegram shows."""
-        number, name = len(self.files) + 1, file.name if file.kind == "document" else ""
+        number, name = len(self.files) + 1, file.name if file.kind in ("document", "audio") else ""
         suffix = {"photo": ".jpg", "voice": ".oga"}.get(file.kind) or PurePosixPath(name).suffix
-        folder = {"photo": "photos", "voice": "voice"}.get(file.kind, "documents")
+        folder = {"photo": "photos", "voice": "voice", "audio": "music"}.get(file.kind, "documents")
         safe = suffix if suffix[1:].isascii() and suffix[1:].isalnum() else ""
         path = f"{folder}/file_{number}{safe}"
         kept = replace(file, id=f"file-{self.id}-{number}", name=name, path=path)
@@ -255,15 +255,15 @@ def _content(message: ShownMessage) -> JsonObject:
 
 
 def _as_file(file: File) -> JsonObject:
-    """Return the Bot API's PhotoSizes, Document or Voice."""
+    """Return the Bot API's PhotoSizes, Document, Voice or Audio."""
     body: JsonObject = {"file_id": file.id, "file_unique_id": f"u{file.id}", "file_size": file.size}
     if file.kind == "photo":
         small: JsonObject = {"file_id": f"{file.id}-small", "file_unique_id": f"s{file.id}", "file_size": 1_000}
         return {"photo": [small | {"width": 90, "height": 60}, body | {"width": 900, "height": 600}]}
     if file.mime:
         body["mime_type"] = file.mime
-    if file.kind == "voice":
-        return {"voice": body | {"duration": 3}}
+    if file.kind in ("voice", "audio"):
+        body["duration"] = int(file.seconds or 0)
     if file.name:
         body["file_name"] = file.name
-    return {"document": body}
+    return {file.kind: body}

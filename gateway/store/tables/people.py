@@ -34,6 +34,7 @@ users = sa.Table(
     sa.Column("alias_of", Id, index=True),  # the user who they are by a link; None: not linked to another
     sa.Column("agents", Json(_CHOICES)),  # chosen with /agent, by account; None: none
     sa.Column("model", sa.String(128)),  # by which they want to be answered; None: the first of the configuration
+    sa.Column("wants_voice", sa.Boolean, nullable=False, server_default=sa.false()),  # answers by voice, too
 )
 
 identities = sa.Table(

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from channels.foreign import storable
 from channels.messages import (
     INBOUND_EVENT,
+    Attachment,
     AttachmentKind,
     ChatKind,
     ChatMigrated,
@@ -154,10 +155,18 @@ def test_files_of_one_album_say_so():
     assert _message(text=None, photo=photo).album is None
 
 
-def test_recordings_and_films_are_documents():
-    for name in ("audio", "video", "video_note"):
-        (file,) = _message(text=None, **{name: {"file_id": "f", "mime_type": "x/y", "file_size": 5}}).attachments
-        assert (AttachmentKind.DOCUMENT, "f", "x/y", 5) == (file.kind, file.handle, file.mime, file.size_bytes)
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("voice", AttachmentKind.VOICE),
+        ("audio", AttachmentKind.VOICE),
+        ("video", AttachmentKind.DOCUMENT),
+        ("video_note", AttachmentKind.DOCUMENT),
+    ],
+)
+def test_sound_is_a_voice_message_and_a_film_a_document(name: str, kind: AttachmentKind):
+    told = {"file_id": "f", "mime_type": "x/y", "file_size": 5, "duration": 7}
+    assert (Attachment(kind, "f", None, "x/y", 5, 7),) == _message(text=None, **{name: told}).attachments
 
 
 def test_general_topic_is_no_thread():

@@ -159,7 +159,10 @@ async def test_a_session_that_lost_its_shard_writes_nothing(rig: Rig) -> None:
         (commits.claim, {"ids": [rig.rows[1].id], "started": STARTED}),
         (commits.record, {"events": ended, "clock": clock}),
         (commits.apply, {"returned": RETURNED, "run": lambda _: "{}", "clock": clock}),
-        (commits.steer, {"step": 0, "overtaken": (), "read": [(rig.rows[1], UserItem("and"))], "clock": clock}),
+        (
+            commits.steer,
+            {"step": 0, "overtaken": (), "read": [(rig.rows[1], UserItem("and"))], "heard": {}, "clock": clock},
+        ),
         (
             commits.end,
             {

@@ -14,6 +14,7 @@ from gateway.safety.guard import GuardConfig, InputGuard
 from gateway.sessions.config import SessionsConfig
 from gateway.sessions.turn_limit import LAST_AFTER_S, LINE_S, MAX_ATTEMPTS, TurnLimit
 from gateway.sessions.user_items import UserItemBuilder
+from gateway.store.journal import TurnRow
 from tests.fakes.spine import SORRY, Spine, quick_store
 from tests.fakes.virtual_time import VirtualTimeLoop, passes, run_virtually
 from tests.unit.sessions.test_approvals import Payer
@@ -187,7 +188,7 @@ def test_a_message_that_kills_the_process_before_there_is_a_turn_is_given_up(tmp
     fates: list[Fate] = []
 
     class Deadly(UserItemBuilder):
-        async def build(self, event: InboundEvent, channel: Channel) -> UserItem | None:
+        async def build(self, event: InboundEvent, channel: Channel, turn: TurnRow | None = None) -> UserItem | None:
             if isinstance(event, InboundMessage) and event.text == "deadly":
                 await fates[0].strike()
             return await super().build(event, channel)

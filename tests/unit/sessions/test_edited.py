@@ -18,6 +18,7 @@ from gateway.sessions.config import SessionsConfig
 from gateway.sessions.user_items import UserItemBuilder
 from gateway.store import inbox
 from gateway.store.inbox import Outcome
+from gateway.store.journal import TurnRow
 from tests.fakes.spine import QuickStore, Spine, WatchedEngine, quick_store
 from tests.unit.sessions.test_session import said_to_the_model
 
@@ -49,7 +50,7 @@ class SlowReader(UserItemBuilder):
         self.reading: dict[str, asyncio.Event] = {}  # by text: set to let go
         self.begun: list[str] = []
 
-    async def build(self, event: InboundEvent, channel: Channel) -> UserItem | None:
+    async def build(self, event: InboundEvent, channel: Channel, turn: TurnRow | None = None) -> UserItem | None:
         if isinstance(event, InboundMessage):
             self.begun.append(event.text)
             if event.text in self.reading:

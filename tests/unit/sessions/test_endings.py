@@ -14,6 +14,7 @@ from gateway.delivery.config import DeliveryConfig
 from gateway.safety.guard import GuardConfig, InputGuard
 from gateway.sessions.config import SessionsConfig
 from gateway.sessions.user_items import UserItemBuilder
+from gateway.store.journal import TurnRow
 from gateway.store.tables.traffic import inbox
 from tests.fakes.chat import FakeChannel
 from tests.fakes.spine import SORRY, Spine, quick_store
@@ -69,7 +70,7 @@ async def test_a_turn_that_was_abandoned_is_apologised_for_at_the_next_start(spi
 async def test_what_cannot_even_begin_is_told_and_the_gateway_lives(spine: Spine) -> None:
 
     class Picky(UserItemBuilder):
-        async def build(self, event: InboundEvent, channel: Channel) -> UserItem | None:
+        async def build(self, event: InboundEvent, channel: Channel, turn: TurnRow | None = None) -> UserItem | None:
             if isinstance(event, InboundMessage) and event.text == "bad":
                 raise KeyError("a bug")
             return await super().build(event, channel)

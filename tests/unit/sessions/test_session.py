@@ -12,6 +12,7 @@ from channels.messages import InboundEvent, InboundMessage
 from gateway.safety.guard import GuardConfig, InputGuard
 from gateway.sessions.config import SessionsConfig
 from gateway.sessions.user_items import UserItemBuilder
+from gateway.store.journal import TurnRow
 from gateway.store.tables.turns import events
 from tests.fakes.agents import a_tool
 from tests.fakes.spine import KEY, Spine, quick_store
@@ -240,7 +241,7 @@ async def test_steering_that_cannot_be_read_waits_on(spine: Spine) -> None:
     failures = [KeyError("a bug")]
 
     class Moody(UserItemBuilder):
-        async def build(self, event: InboundEvent, channel: Channel) -> UserItem | None:
+        async def build(self, event: InboundEvent, channel: Channel, turn: TurnRow | None = None) -> UserItem | None:
             if isinstance(event, InboundMessage) and event.text == "more" and failures:
                 raise failures.pop()
             return await super().build(event, channel)

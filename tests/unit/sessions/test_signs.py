@@ -7,6 +7,7 @@ from channels.base import Channel, Reaction
 from channels.messages import InboundEvent, InboundMessage
 from gateway.safety.guard import GuardConfig, InputGuard
 from gateway.sessions.user_items import UserItemBuilder
+from gateway.store.journal import TurnRow
 from tests.fakes.spine import Spine
 
 
@@ -28,7 +29,7 @@ async def test_what_waits_behind_a_message_that_is_being_read_says_so(spine: Spi
     go_on = asyncio.Event()
 
     class SlowReader(UserItemBuilder):
-        async def build(self, event: InboundEvent, channel: Channel) -> UserItem | None:
+        async def build(self, event: InboundEvent, channel: Channel, turn: TurnRow | None = None) -> UserItem | None:
             if isinstance(event, InboundMessage) and event.text == "one":
                 await go_on.wait()
             return await super().build(event, channel)

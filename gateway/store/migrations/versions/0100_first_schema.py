@@ -689,6 +689,7 @@ def upgrade() -> None:
         sa.Column("alias_of", sa.String(length=36), nullable=True),
         sa.Column("agents", sa.Text(), nullable=True),
         sa.Column("model", sa.String(length=128), nullable=True),
+        sa.Column("wants_voice", sa.Boolean(), server_default=sa.false(), nullable=False),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_users")),
     )
     op.create_index(op.f("ix_users_alias_of"), "users", ["alias_of"], unique=False)
