@@ -90,12 +90,16 @@ class InboxSink:
         self._changed.set()
         self._changed = asyncio.Event()
 
-    async def texts(self) -> list[str]:
-        """Return what people said, a row each, in order of admission."""
+    async def messages(self) -> list[InboundMessage]:
+        """Return people's messages, a row each, in order of admission."""
         query = sa.select(inbox_table.c.payload).where(inbox_table.c.kind == "message").order_by(inbox_table.c.id)
         payloads = await self._store.read(lambda connection: list(connection.execute(query).scalars()))
         events = [INBOUND_EVENT.validate_json(payload) for payload in payloads]
-        return [event.text for event in events if isinstance(event, InboundMessage)]
+        return [event for event in events if isinstance(event, InboundMessage)]
+
+    async def texts(self) -> list[str]:
+        """Return what people said, in order of admission."""
+        return [said.text for said in await self.messages()]
 
     async def last_message_id(self) -> str:
         """Return the platform's id of the last message."""

@@ -8,7 +8,7 @@ import pytest
 from channels.base import ChannelState
 from channels.chat.probing import Asker
 from channels.errors import ConfigRefused, Permanent, PermanentKind, Retryable, Unknown
-from channels.messages import Attachment, AttachmentKind, OutboundMedia, OutboundPart, Rendered
+from channels.messages import Attachment, AttachmentKind, ChatKind, OutboundMedia, OutboundPart, Rendered
 from channels.registry import account_model
 from distributions.matrix.tests.homeserver import Homeserver
 from distributions.matrix.tests.matrix_rig import MatrixRig, running
@@ -47,6 +47,26 @@ async def test_an_invitation_is_accepted_though_the_homeserver_fails_at_first(ri
     rig.tap.answer_next("/join", 429, {"errcode": "M_LIMIT_EXCEEDED", "error": "later", "retry_after_ms": 10})
     room = rig.ada.make_room(rig.bot)
     await rig.sink.until(lambda: rig.bot.user in rig.ada.members(room))
+
+
+async def test_a_room_becomes_a_group_when_a_third_person_joins_and_direct_when_they_leave(rig: MatrixRig):
+    bob = rig.server.register("Bob")
+    await rig.meet()
+    rig.ada.call("POST", "rooms", rig.room, "invite", body={"user_id": bob.user})
+    for change, messages in (("join", 2), ("leave", 3)):
+        bob.call("POST", "rooms", rig.room, change, body={})
+        await rig.meet(messages)
+    assert [ChatKind.DIRECT, ChatKind.GROUP, ChatKind.DIRECT] == [said.kind for said in await rig.sink.messages()]
+    assert 1 == sum(call.endswith("/joined_members") for call in rig.tap.calls)
+
+
+async def test_a_room_with_too_many_members_to_be_read_is_a_group(rig: MatrixRig):
+    await rig.meet()
+    await rig.stop()
+    rig.tap.answer_next("/joined_members", 200, {"joined": {"@a:b": {"display_name": "x" * 17_000_000}}})
+    await rig.start()
+    await rig.meet(2)
+    assert [ChatKind.DIRECT, ChatKind.GROUP] == [said.kind for said in await rig.sink.messages()]
 
 
 async def test_people_see_that_they_were_read(rig: MatrixRig):
@@ -102,7 +122,7 @@ async def test_a_text_that_is_too_long_for_an_event_is_refused_as_such(rig: Matr
     await rig.meet()
     with pytest.raises(Permanent) as refused:
         await rig.channel.send(rig.part("x" * 70_000))
-    assert PermanentKind.MALFORMED is refused.value.kind
+    assert PermanentKind.TOO_LARGE is refused.value.kind
 
 
 async def test_a_refused_token_ends_the_channel_and_keeps_what_is_to_be_sent(rig: MatrixRig):

@@ -36,7 +36,7 @@ class WireTap:
         await self._runner.cleanup()
         await self._session.close()
 
-    def answer_next(self, part: str, status: int, body: dict[str, object]) -> None:
+    def answer_next(self, part: str, status: int, body: object) -> None:
         """Answer the next call whose path has this part; the homeserver does not hear of it."""
         self._replies.append((part, web.json_response(body, status=status)))
 

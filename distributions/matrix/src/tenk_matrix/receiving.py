@@ -5,7 +5,7 @@ accepted; who may talk is decided above.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 
 import orjson
@@ -24,16 +24,17 @@ from channels.messages import InboundEvent, InboundMessage, Rejected
 from tenk_matrix.config import MatrixAccount
 from tenk_matrix.raw import Content, RawEvent, list_of, part_of
 from tenk_matrix.translate import MatrixIdentity, MatrixRoom, to_rejected, translate, validate
-from tenk_matrix.wire import MatrixWire, path_of, token_refused
+from tenk_matrix.wire import CALL_S, LONG_CALL_S, MatrixWire, path_of, token_refused
 
 BACKOFF = Backoff((0.5, 1.0, 2.0, 5.0, 15.0, 30.0))
 JOIN_BACKOFF = Backoff((1.0, 5.0, 30.0, 120.0, 600.0))
 MOST_JOINS = 10  # attempts at one invitation; a restart tries it again
+POLL_S = 30  # a /sync without news returns after it
 SOON_S = 0.1  # pause after an answer without news, which some servers give at once
 BATCH = 200  # events committed together
 PAGES, PAGE = 50, 100  # pages read back of one room, and events of a page
 MOST_ROOMS, MOST_TASKS = 2_000, 200
-GONE = (403, 404)  # statuses of things that are not there, or not for us
+GONE = (403, 404, 413)  # statuses of things that are not there, not for us, or too long to be read
 NOTICE_SAID = "tenk.encrypted_notice"  # account data of a room in which it was said
 EVENTS: JsonObject = {"types": ["m.room.message", "m.room.encrypted", "m.room.redaction", "m.room.member"]}
 NONE: JsonObject = {"types": []}
@@ -51,7 +52,7 @@ class MatrixSync:
         self._sink = sink
         self._tasks = tasks
         self._calls = PersistentCaller(config.name, sink, asyncio.sleep, BACKOFF, "matrix_call_failed")
-        self._members: BoundedDict[str, Mapping[str, str]] = BoundedDict(MOST_ROOMS)
+        self._members: BoundedDict[str, dict[str, str]] = BoundedDict(MOST_ROOMS)
         self._running: set[str] = set()  # names of the tasks
         self._missing = ""
 
@@ -90,22 +91,18 @@ class MatrixSync:
 
     async def _sync(self, since: str | None) -> JsonObject:
         """Return the news since a token; without one, the end of each room and all open invitations."""
-        wait_s = 0 if since is None else self._config.poll_timeout_s
         timeline = EVENTS | {"limit": 1 if since is None else 50}
         room: JsonObject = {"timeline": timeline, "state": NONE, "ephemeral": NONE, "account_data": NONE}
         wanted = orjson.dumps({"presence": NONE, "account_data": NONE, "room": room}).decode()
-        query = {"filter": wanted, "timeout": str(wait_s * 1000)} | ({} if since is None else {"since": since})
-        return await self._ask(path_of("sync"), query, timeout_s=wait_s + self._config.file_timeout_s)
+        if since is None:
+            return await self._ask(path_of("sync"), {"filter": wanted}, timeout_s=LONG_CALL_S)
+        query = {"filter": wanted, "timeout": str(POLL_S * 1000), "since": since}
+        return await self._ask(path_of("sync"), query, timeout_s=POLL_S + CALL_S)
 
     async def _ask(
-        self,
-        path: str,
-        query: Mapping[str, str] | None = None,
-        *,
-        may_lack: bool = False,
-        timeout_s: float | None = None,
+        self, path: str, query: Mapping[str, str] | None = None, *, may_lack: bool = False, timeout_s: float = CALL_S
     ) -> JsonObject:
-        """Read something until it is answered; with `may_lack`, return {} if it is not there, or not for us."""
+        """Read something until it is answered; with `may_lack`, return {} if it cannot be had."""
 
         async def call() -> JsonObject:
             try:
@@ -130,9 +127,7 @@ class MatrixSync:
     ) -> list[InboundEvent | Rejected]:
         """Return a room's events since the last token, oldest first."""
         raws = await self._list_since(since, room, timeline, bot)
-        if any(isinstance(raw, RawEvent) and raw.type == "m.room.member" for raw in raws):
-            self._members.pop(room, None)
-        known = MatrixRoom(room, await self._members_of(room) if raws else {})
+        known = MatrixRoom(room, await self._members_of(room, raws, bot) if raws else {})
         found: list[InboundEvent | Rejected] = []
         for raw in raws:
             event: InboundEvent | Rejected | None = raw if isinstance(raw, Rejected) else None
@@ -170,12 +165,24 @@ class MatrixSync:
         invited = [at for at, raw in enumerate(events) if _changes(raw, bot)[1] == "invite"]
         return events[invited[-1] + 1 :] if invited else events
 
-    async def _members_of(self, room: str) -> Mapping[str, str]:
+    async def _members_of(
+        self, room: str, raws: Sequence[RawEvent | Rejected], bot: MatrixIdentity
+    ) -> Mapping[str, str]:
+        """Return the names of a room's members after these events; {} if we have left it, or it is too large."""
+        if any(_changes(raw, bot) != ("", "") for raw in raws):
+            self._members.pop(room, None)
         if room not in self._members:
             answer = await self._ask(path_of("rooms", room, "joined_members"), may_lack=True)
             joined = part_of(answer, "joined")
             self._members[room] = {user: str(part_of(joined, user).get("display_name") or "") for user in joined}
-        return self._members[room]
+            return self._members[room]
+        names = self._members[room]
+        for raw in raws if names else ():
+            if isinstance(raw, RawEvent) and raw.type == "m.room.member" and raw.state_key is not None:
+                names.pop(raw.state_key, None)
+                if raw.content.get("membership") == "join":
+                    names[raw.state_key] = str(raw.content.get("displayname") or "")
+        return names
 
     async def _deliver(self, found: list[InboundEvent | Rejected], cursor: str) -> None:
         """Commit the events, with the token behind the last of them; then show people that they were read."""

@@ -52,7 +52,7 @@ class MatrixIdentity:
 
 @dataclass(frozen=True, slots=True)
 class MatrixRoom:
-    """A room with the names of its members by their ids."""
+    """A room with the names of its members by their ids, as far as they are known."""
 
     id: str
     members: Mapping[str, str]

@@ -10,15 +10,16 @@ from aiohttp import ClientError, ClientSession, ClientTimeout
 from yarl import URL
 
 from channels.chat.downloads import check_size, download
-from channels.chat.http_answers import to_foreign_error, to_transport_error, whole
+from channels.chat.http_answers import TooLong, to_foreign_error, to_transport_error, whole
 from channels.chat.refusals import ApiRefusal, RefusalTable
 from channels.clocks import wall_now
-from channels.errors import ChannelError, ConfigRefused, Permanent, PermanentKind, Unknown
+from channels.errors import ChannelError, ConfigRefused, PermanentKind, Unknown
 from channels.foreign import JsonObject, decode_json, number_of, seconds_of, wait_of, words_of
 from tenk_matrix.config import MatrixAccount
 
 CLIENT = "/_matrix/client/v3/"
 MAX_FILE_BYTES = 50_000_000  # a homeserver's usual limit
+CONNECT_S, CALL_S, LONG_CALL_S = 10.0, 30.0, 120.0  # limits; long calls carry files, or the news of all rooms
 
 REFUSALS = RefusalTable(
     kinds={
@@ -27,7 +28,7 @@ REFUSALS = RefusalTable(
         "M_BAD_JSON": PermanentKind.MALFORMED,
         "M_NOT_JSON": PermanentKind.MALFORMED,
         "M_INVALID_PARAM": PermanentKind.MALFORMED,
-        "M_TOO_LARGE": PermanentKind.MALFORMED,
+        "M_TOO_LARGE": PermanentKind.TOO_LARGE,
     },
     later=frozenset({"M_LIMIT_EXCEEDED", "M_RESOURCE_LIMIT_EXCEEDED", "M_USER_SUSPENDED"}),
     later_statuses=frozenset({401}),
@@ -63,8 +64,7 @@ class MatrixWire:
     def _open(self) -> ClientSession:
         """Return the session, made at its first use: it belongs to the running loop."""
         if self._session is None or self._session.closed:
-            timeout = ClientTimeout(total=self._config.call_timeout_s, sock_connect=self._config.connect_timeout_s)
-            self._session = ClientSession(timeout=timeout)
+            self._session = ClientSession()
         return self._session
 
     async def aclose(self) -> None:
@@ -79,7 +79,7 @@ class MatrixWire:
         *,
         query: Mapping[str, str] | None = None,
         content: tuple[bytes, str] | None = None,
-        timeout_s: float | None = None,
+        timeout_s: float = CALL_S,
     ) -> JsonObject:
         """Make one call with a JSON body, or with `content` and its type; return the JSON object answered.
 
@@ -91,9 +91,7 @@ class MatrixWire:
         url = URL(self._config.api_base + path, encoded=True).extend_query(query or {})
         headers = {**self._headers, **({} if content is None else {"Content-Type": content[1]})}
         data = None if content is None else content[0]
-        timeout = ClientTimeout(
-            total=timeout_s or self._config.call_timeout_s, sock_connect=self._config.connect_timeout_s
-        )
+        timeout = ClientTimeout(total=timeout_s, sock_connect=CONNECT_S)
         try:
             async with self._open().request(
                 method, url, json=body, data=data, headers=headers, timeout=timeout, allow_redirects=False
@@ -102,8 +100,10 @@ class MatrixWire:
                 if answer.status == 200 and isinstance(found, dict):
                     return found
                 failure = _failure_of(path, answer.status, found, answer.headers)
+        except TooLong:
+            failure = ApiRefusal(413, "M_TOO_LARGE", "the answer is too long to be read")
         except (ClientError, TimeoutError, OSError) as error:
-            failure = to_transport_error(error, f"{path.partition('?')[0]}: {type(error).__name__}")
+            failure = to_transport_error(error, f"{path}: {type(error).__name__}")
         raise failure  # outside the handler: the caught error may hold the request
 
     async def send(self, room: str, kind: str, key: str, content: JsonObject) -> str:
@@ -117,18 +117,8 @@ class MatrixWire:
     async def upload(self, name: str, mime: str, content: bytes) -> str:
         """Upload a file, which no one sees yet; return its mxc URI."""
         check_size(len(content), MAX_FILE_BYTES)
-        try:
-            answer = await self.call(
-                "POST",
-                path_of("upload", base="/_matrix/media/v3/"),
-                query={"filename": name},
-                content=(content, mime),
-                timeout_s=self._config.file_timeout_s,
-            )
-        except ApiRefusal as refusal:
-            if refusal.status == 413:
-                raise Permanent(refusal.words, PermanentKind.TOO_LARGE) from None
-            raise
+        path = path_of("upload", base="/_matrix/media/v3/")
+        answer = await self.call("POST", path, query={"filename": name}, content=(content, mime), timeout_s=LONG_CALL_S)
         return str(answer.get("content_uri"))
 
     async def download(self, uri: str, max_bytes: int) -> bytes:
@@ -139,7 +129,7 @@ class MatrixWire:
         """
         server, _, media = uri.removeprefix("mxc://").partition("/")
         path = path_of(server, media, base="/_matrix/client/v1/media/download/")
-        timeout = ClientTimeout(total=self._config.file_timeout_s)
+        timeout = ClientTimeout(total=LONG_CALL_S, sock_connect=CONNECT_S)
         url = self._config.api_base + path
         return await download(self._open(), url, max_bytes, headers=self._headers, timeout=timeout)
 
