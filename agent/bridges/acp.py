@@ -129,8 +129,9 @@ class AcpAgent:
             if refused.code != AUTH_REQUIRED:
                 raise
             methods = ", ".join(f'"{each.name}"' for each in agent.auth_methods or ()) or "it names no method"
-            words = f"it wants a login ({methods}): log in with its own command, as the user that runs the gateway"
-            raise failure(FailureKind.AUTH, f"{words}; it says: {one_line(refused)}") from refused
+            said = f"it wants a login ({methods}) and says: {one_line(refused)}"
+            advice = "log in with its own command, as the user that runs the gateway"
+            raise failure(FailureKind.AUTH, f"{said}; {advice}") from refused
 
 
 async def _events(client: AcpClient, progress: PromptProgress) -> AsyncGenerator[ForeignEvent, None]:
