@@ -61,6 +61,7 @@ def test_a_room_of_three_is_a_group_and_a_member_without_a_name_has_the_id():
         text("@Coach log 20m", **{"m.mentions": {"user_ids": [BOB, BOT.user]}}),
         text("bot, log 20m", **{"m.mentions": {"user_ids": [BOT.user]}}),
         text("[Coach](https://matrix.to/#/@bot:example.org) log 20m", **{"m.mentions": {"user_ids": [BOT.user]}}),
+        text("[@bot](https://matrix.to/#/%40bot%3Aexample.org): log 20m", **{"m.mentions": {"user_ids": [BOT.user]}}),
         text("Coach: log 20m", formatted_body='<a href="https://matrix.to/#/%40bot%3Aexample.org">Coach</a>: log 20m'),
         text("@bot:example.org: log 20m"),
     ],
@@ -81,6 +82,12 @@ def test_a_mention_addresses_the_bot_and_is_taken_off_the_beginning(content):
 )
 def test_what_only_looks_like_a_mention_is_none(content):
     assert not message(event(content), GROUP).mentions_bot
+
+
+def test_a_mention_of_another_person_stays():
+    pill = "[Bob](https://matrix.to/#/@bob:example.org)"
+    said = message(event(text(f"{pill} ask Coach", **{"m.mentions": {"user_ids": [BOT.user]}})), GROUP)
+    assert f"{pill} ask Coach" == said.text
 
 
 def test_an_exclamation_mark_stands_for_the_slash_that_clients_keep():

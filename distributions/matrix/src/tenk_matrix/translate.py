@@ -172,7 +172,8 @@ def _text_of(content: Content, bot: MatrixIdentity, author: str, *, mentioned: b
     text = _FALLBACK.sub("", text).strip()
     if mentioned:
         names = "|".join(re.escape(name) for name in (bot.name, bot.user[1:].partition(":")[0]) if name)
-        link = r"\[[^\]]*\]\(https://matrix\.to/#/[^)\s]*\)"
+        quoted = re.escape(bot.user).replace(":", "(?::|%3A)").replace("@", "(?:@|%40)")
+        link = rf"\[[^\]]*\]\(https://matrix\.to/#/{quoted}\)"
         shown = rf"\A(?:{link}|{re.escape(bot.user)}|@?(?:{names})(?!\w))[:,]?\s*"
         text = re.sub(shown, "", text, count=1, flags=re.IGNORECASE)
     return f"* {author} {text}" if kind == "m.emote" else _COMMAND.sub("/", text)
