@@ -30,7 +30,6 @@ from gateway.sessions.commits import CostsBeside
 from gateway.store import journal
 from gateway.store.causes import AnswerOf
 from gateway.store.engine import Connection, Store
-from gateway.store.journal import TurnRow
 from gateway.store.outbox import MediaRef, OutboxPart, OutboxRow, put_file, speech_id
 
 log = structlog.get_logger()
@@ -87,7 +86,15 @@ class Speech:
             raise Permanent(f"the answer was not spoken: {failure}") from None
         except TimeoutError:
             raise Permanent(f"the answer was not spoken within {config.speech_timeout_s:g} s") from None
-        await self._store.commit(self._keep, turn, ref.blob, content, _costs(config.speech_model, cost))
+        costs = _costs(config.speech_model, cost)
+
+        def keep_speech(connection: Connection) -> None:
+            if journal.person_of(connection, turn.id) is not None:  # else it was forgotten while it was spoken
+                now = self._clock()
+                put_file(connection, turn.tenant, ref.blob, content, now)
+                costs.note(connection, turn, now)
+
+        await self._store.commit(keep_speech)
         return content
 
     async def _ask(self, words: str, budget: Budget) -> tuple[bytes, int | None]:
@@ -103,12 +110,6 @@ class Speech:
             raise
         finally:
             hold.settle(spent)
-
-    def _keep(self, connection: Connection, turn: TurnRow, id_: str, content: bytes, costs: CostsBeside) -> None:
-        if journal.person_of(connection, turn.id) is not None:  # else it was forgotten while it was spoken
-            now = self._clock()
-            put_file(connection, turn.tenant, id_, content, now)
-            costs.note(connection, turn, now)
 
     async def aclose(self) -> None:
         """Close its connections."""

@@ -135,12 +135,12 @@ class VoiceMessages:
         text = clean_transcript(heard.text)
         costs = CostsBeside((ModelResponded(0, "", usage=usage, model=transcriber.name),))
 
-        def keep(connection: Connection) -> None:
+        def keep_transcript(connection: Connection) -> None:
             now = self._clock()
             put_file(connection, turn.tenant, id_, text.encode(), now, came)
             costs.note(connection, turn, now)
 
-        await self._store.commit(keep)
+        await self._store.commit(keep_transcript)
         log.info("voice_heard", chars=len(text), seconds=heard.seconds or voice.duration_s, model=transcriber.name)
         return text or SILENT
 
