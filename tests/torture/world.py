@@ -227,6 +227,7 @@ class World:
             "SELECT (SELECT count(*) FROM inbox WHERE outcome IS NULL)"
             " + (SELECT count(*) FROM turns WHERE end_reason IS NULL)"
             " + (SELECT count(*) FROM outbox WHERE state IN ('ready', 'sending'))"
+            " + (SELECT count(*) FROM budget_holds)"  # calls beside a turn, such as notes
         )
 
     def _unheard(self) -> bool:

@@ -288,8 +288,9 @@ def _parts(connection: sa.Connection) -> list[Part]:
     return [Part((row.plain.split() or ["…"])[0], row.chat, row.action, row.state, row.marked) for row in rows]
 
 
-TestLanes = Lanes.TestCase
-TestLanes.settings = settings(max_examples=share(150), stateful_step_count=20, deadline=None)
+@pytest.mark.timeout(240)
+class TestLanes(Lanes.TestCase):  # type: ignore[misc,name-defined]  hypothesis makes the class
+    settings = settings(max_examples=share(150), stateful_step_count=20, deadline=None)
 
 
 @pytest.mark.long
