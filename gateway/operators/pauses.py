@@ -17,10 +17,10 @@ class PauseActions(OperatorsBase):
         wanted = AgentPause(self.store.home_tenant, self.store.tenant is None, call.now, call.by)
 
         def job(connection: Connection) -> bool:
-            call.record(connection, wanted.tenant, "agents")
             lasting = PAUSES.get(connection, tenant=wanted.tenant)
             if lasting is not None and lasting.whole >= wanted.whole:
                 return False
+            call.record(connection, wanted.tenant, "agents")
             PAUSES.put(connection, wanted)
             return True
 
@@ -38,8 +38,10 @@ class PauseActions(OperatorsBase):
         tenant = self.store.home_tenant
 
         def job(connection: Connection) -> bool:
+            if not PAUSES.delete(connection):
+                return False
             call.record(connection, tenant, "agents")
-            return PAUSES.delete(connection) > 0
+            return True
 
         changed = await call.commit(job)
         if await self.process.reload_pauses(tenant):

@@ -10,6 +10,7 @@ from gateway.operators.finding import find_one, of_sender
 from gateway.operators.models import HopLine, Trace, TracedMessage, TracedPerson, TraceQuery
 from gateway.store import reports
 from gateway.store.heads import Connection
+from gateway.store.outbox import Action
 from gateway.store.reports import KnownSender, OutboxLine
 from gateway.store.tenancy import whose_rows
 from gateway.store.timeline import Hop, hops
@@ -160,7 +161,8 @@ def _waits(row: reports.InboxLine, way: Iterable[Hop], now: datetime) -> str:
         return f"Not answered yet: its turn waits for the person's approval of {last[-1].facts.get('tool', 'a tool')}."
     step = f"; its last step is {last[-1].name.replace('_', ' ')}" if last else ""
     again = f", attempt {row.attempts} since its last step" if row.attempts > 1 else ""
-    return f"Not answered yet: its turn has been running for {waited}{again}{step}."
+    end = "If no gateway runs (`tenk status`), the next start resumes it."
+    return f"Not answered yet: its turn began {waited} ago{again}{step}. {end}"
 
 
 def _cut_short(ended: Hop | None) -> str:
@@ -190,11 +192,12 @@ def _failure(way: Iterable[Hop], ended: Hop | None) -> str:
 
 
 def delivery_texts(parts: Sequence[OutboxLine]) -> list[str]:
-    """Describe the delivery of an answer: one sentence for the parts in each state."""
+    """Describe the delivery of an answer: one sentence for the parts in each state; placeholders are none."""
+    said = [part for part in parts if part.action != Action.PLACEHOLDER]
     of: dict[str, list[OutboxLine]] = {}
-    for part in parts:
+    for part in said:
         of.setdefault("parked" if part.parked else part.state, []).append(part)
-    return [_delivery_text(state, found, len(parts)) for state, found in of.items()]
+    return [_delivery_text(state, found, len(said)) for state, found in of.items()]
 
 
 def _delivery_text(state: str, parts: Sequence[OutboxLine], all_: int) -> str:

@@ -131,7 +131,8 @@ class MeasuredModel:
                     current.set_attributes(_response_attributes(response))
         except ModelFailure as failure:
             is_refusal = failure.kind in REFUSED
-            if not (is_refusal and failure.unasked):  # it cools down after a refusal that was counted
+            cools_down = failure.unasked and (is_refusal or failure.retry_after_s is not None)
+            if not cools_down:  # the failure before was counted
                 series(MODEL_FAILURES, self.name, failure.kind.value).inc()
                 if not (is_refusal and failure.own_credential):
                     self._watch.note_failure(self.name, failure)

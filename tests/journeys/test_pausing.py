@@ -51,4 +51,6 @@ async def test_messages_of_a_pause_are_kept_and_answered_after_it(tmp_path: Path
             assert "are you there?" in asked
             assert "and are you awake?" in asked
             assert not (await here.operator("POST /v1/resume"))["changed"]
+            logged = await here.rows("SELECT action FROM audit WHERE action IN ('paused', 'resumed') ORDER BY id")
+            assert ["paused", "resumed"] == [row["action"] for row in logged]
             assert "paused" not in await here.operator("GET /v1/status")

@@ -57,6 +57,7 @@ from gateway.store.causes import ReplyTo
 from gateway.store.engine import Connection
 from gateway.store.erasure import Extent
 from gateway.store.outbox import Action, OutboxPart
+from gateway.store.pauses import PAUSES, AgentPause
 from gateway.store.people import Newcomer
 from gateway.store.recorded import StoredTurn
 from gateway.store.trusted import TrustKind
@@ -100,6 +101,7 @@ class World:
             ):
                 newcomer = Newcomer("default", sender, "telegram:main", sender, role, "cli")
                 self.ids[sender] = people.enrol(connection, newcomer, NOON).user_id
+            PAUSES.put(connection, AgentPause("default", False, NOON, "cli"))
             groups.find(connection, "default", Address("telegram", "main", "-100"))
             owner = self.ids["telegram:0"]
             chats.note(connection, "default", Address("telegram", "main", "1"), owner, NOON, direct=True)

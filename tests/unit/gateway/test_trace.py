@@ -140,7 +140,11 @@ CUT = hop("turn_ended", reason="max_steps")
         (replace(ROW, outcome="failed", detail="it could not begin"), [], "got an apology: it could not begin"),
         (replace(WAITS, turn=None), [], "no turn has started"),
         (WAITS, [hop("parked", tool="pay", approval="a1")], "waits for the person's approval of pay"),
-        (WAITS, [hop("tool_intended")], "running for 60 min; its last"),
+        (
+            WAITS,
+            [hop("tool_intended")],
+            "began 60 min ago; its last step is tool intended. If no gateway runs",
+        ),
     ],
 )
 def test_what_was_decided_is_said_with_why(row: InboxLine, way: list[Hop], words: str) -> None:
@@ -162,6 +166,13 @@ def test_what_was_decided_is_said_with_why(row: InboxLine, way: list[Hop], words
 def test_how_far_an_answer_got_is_said(part: OutboxLine, words: str) -> None:
     (sentence,) = delivery_texts([part])
     assert words in sentence
+
+
+def test_a_placeholder_is_no_part_of_what_was_delivered() -> None:
+    placeholder = replace(PART, action="placeholder")
+    assert [] == delivery_texts([placeholder])
+    sentences = delivery_texts([placeholder, replace(PART, id=10, action="edit", state="ready")])
+    assert ["On its way: 1 of 1 part (outbox 10); `tenk outbox show 10` shows more."] == sentences
 
 
 def test_messages_are_found_around_an_instant_or_nearest_to_it() -> None:

@@ -102,13 +102,16 @@ async def test_a_persons_own_refused_key_is_their_matter() -> None:
         assert failing == len(watch.failing)
 
 
-async def test_a_model_that_cools_down_has_failed_once() -> None:
+@pytest.mark.parametrize("kind", [FailureKind.AUTH, FailureKind.SERVER])
+async def test_a_model_that_cools_down_has_failed_once(kind: FailureKind) -> None:
     watch, told = ModelWatch(), Told()
-    for is_cool in (False, True):
-        told.next = ModelFailure(FailureKind.AUTH, "no", unasked=is_cool)
+    first = ModelFailure(kind, "no")
+    for failure in (first, replace(first, message="no; cools down", unasked=True, retry_after_s=30.0)):
+        told.next = failure
         with pytest.raises(ModelFailure):
             await MeasuredModel(told, watch).respond(REQUEST, lambda _: None)
-    assert 1 == watch.failing[told.name].times
+    failing = watch.failing[told.name]
+    assert (1, str(first)) == (failing.times, failing.words)
 
 
 async def test_what_a_model_costs_is_counted() -> None:
