@@ -249,7 +249,7 @@ class Console:
         named = request.cookies.get(ZONE_COOKIE, "")
         timezone = named if is_zone(named) else "UTC"
         operators, browser = self._deps.operators(visitor.tenant), self._deps.browsers.of(request)
-        if name == CHAT and visitor.acts and visitor.kind != "key":
+        if name == CHAT and visitor.acts and visitor.kind != "key" and "HX-Request" not in request.headers:
             browser = await self._let_in(operators, visitor, browser)
         chat = "" if browser is None else browser.chat
         wanted = WantedPage(visitor, place.query, operators, timezone, chat, given, problem, replay)

@@ -124,6 +124,7 @@ WEB_CHAT = "web:main"
 GROUPINGS = ("person", "model", "channel")
 """The things by which the page of usage sums; its charts show the days."""
 
+MOST_DIGITS = 6  # of a page's number
 MOST_GROUPS = 100
 MOST_ROWS = 50
 MOST_BESIDE = 5  # turns beside the chat
@@ -213,9 +214,13 @@ async def _overview(wanted: WantedPage) -> Data:
 
 async def _people(wanted: WantedPage) -> Data:
     words = wanted.query.get("q", "").strip()
-    found = await wanted.operators.find_users(wanted.by, words)
+    number = wanted.query.get("page", "1")
+    page = int(number) if number.isascii() and number.isdigit() and 0 < len(number) <= MOST_DIGITS else 0
+    if not page:
+        raise OperationRefused("ops.no_number", name="page", least=1, most=10**MOST_DIGITS - 1)
+    found = await wanted.operators.find_users(wanted.by, words, page)
     asking = await wanted.operators.list_requests(wanted.by)
-    return {"users": found.users, "count": found.count, "q": words, "requests": asking.requests}
+    return {"found": found, "page": page, "q": words, "requests": asking.requests}
 
 
 async def _person(wanted: WantedPage) -> Data:

@@ -83,6 +83,7 @@ class FoundUsers(Model):
     """The people who match a search, newest first."""
 
     users: tuple[User, ...]
+    before: int  # matches on the pages before
     count: int  # of all matches; `users` holds one page
 
 

@@ -81,13 +81,14 @@ class PeopleActions(OperatorsBase):
         return Users(users=tuple(to_user(person, names) for person in known))
 
     @action(Rank.OPERATOR)
-    async def find_users(self, _call: ActionCall, text: str) -> FoundUsers:
-        """Return the newest people who match a text, at most one page, and the number of all matches."""
+    async def find_users(self, _call: ActionCall, text: str, page: int = 1) -> FoundUsers:
+        """Return a page of the people who match a text, the newest first, and the number of all matches."""
         known, wanted = await self.read_people(), text.strip().casefold()
         found = [person for person in known if not wanted or wanted in search_words(person)]
         names = lookalikes(known)
-        shown = tuple(to_user(person, names) for person in found[-MOST_FOUND:][::-1])
-        return FoundUsers(users=shown, count=len(found))
+        before = (page - 1) * MOST_FOUND
+        shown = tuple(to_user(person, names) for person in found[::-1][before : before + MOST_FOUND])
+        return FoundUsers(users=shown, before=before, count=len(found))
 
     @action(Rank.OPERATOR)
     async def read_audit(self, _call: ActionCall, wanted: AuditQuery) -> AuditLog:
