@@ -3,6 +3,7 @@
 They are told once, to what is connected then, and not stored: an answer does not depend on them.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -51,4 +52,21 @@ class TasksListed:
     type: Literal["tasks"] = "tasks"
 
 
-TurnStep = ToolCalled | ToolAnswered | TokensSpent | TasksListed
+@dataclass(frozen=True, slots=True)
+class TurnClosed:
+    """The turn ended."""
+
+    reason: str  # completed, stopped, model_error and so on
+    type: Literal["turn_end"] = "turn_end"
+
+
+TurnStep = ToolCalled | ToolAnswered | TokensSpent | TasksListed | TurnClosed
+
+STEP_KINDS: Mapping[str, type[TurnStep]] = {
+    "tool_call": ToolCalled,
+    "tool_result": ToolAnswered,
+    "usage": TokensSpent,
+    "tasks": TasksListed,
+    "turn_end": TurnClosed,
+}
+"""Step classes by their type."""

@@ -115,5 +115,5 @@ class ConfiguredAccounts:
 
     def _make_console(self) -> Channel:
         tenant = self._tenants[DEFAULT_TENANT]
-        channel: Channel = load_channel("console")(partial(unread, tenant.store, tenant.name))
+        channel: Channel = load_channel("console")(partial(unread, tenant.store, tenant.name, steady_now))
         return channel

@@ -1,5 +1,6 @@
 """Text for a terminal: its width, and removal of control characters."""
 
+import re
 import unicodedata
 
 
@@ -12,6 +13,9 @@ def width_of(text: str) -> int:
     return len(text) + wide - none
 
 
+_UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
 def printable(text: str) -> str:
-    """Replace each control character except newline and tab."""
-    return "".join([char if char in "\n\t" or unicodedata.category(char) != "Cc" else "\ufffd" for char in text])
+    """Replace each control character except newline and tab, and those that change the direction of writing."""
+    return _UNPRINTABLE.sub("\ufffd", text)

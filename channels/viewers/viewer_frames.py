@@ -52,6 +52,7 @@ class HelloFrame(_FromView):
 
     type: Literal["hello"]
     recall: bool = True  # send the earlier messages
+    locale: str = Field(default="", max_length=35)  # BCP 47, from the device
 
 
 class SaidFile(_FromView):

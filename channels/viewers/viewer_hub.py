@@ -173,6 +173,10 @@ class ViewerChannel(ABC):
     async def edit(self, part: OutboundPart, platform_id: str) -> Receipt:
         """Show the current text of our message; a view that lacks it adds it."""
 
+    async def close_buttons(self, address: Address, message_id: str) -> None:
+        """Remove the buttons of our message in every view of its chat."""
+        self._inbox.hub.tell(address.chat, {"type": "buttons", "message": message_id, "buttons": []})
+
     async def show_typing(self, address: Address) -> None:
         """Show "writing" for 6 s, or until the next message."""
         self._inbox.hub.tell(address.chat, {"type": "typing", "for_s": 6})

@@ -143,10 +143,6 @@ class WebChannel(ViewerChannel):
         """Remove a message from the pages, the person's or ours."""
         self._pages.delete(address.chat, message_id)
 
-    async def close_buttons(self, address: Address, message_id: str) -> None:
-        """Remove the buttons of our message."""
-        self._pages.hub.tell(address.chat, {"type": "buttons", "message": message_id, "buttons": []})
-
     async def invite_link(self, code: str) -> str:
         """Return the page's address with the code, which the page sends once it is open."""
         return f"/?invite={code}"

@@ -10,9 +10,10 @@ from datetime import datetime, timedelta
 
 from pydantic import JsonValue
 
-from channels.base import CommandSpec, Menus, NotPersisted, Reaction
+from channels.base import Menus, NotPersisted, Reaction
 from channels.bounded_dict import BoundedDict
 from channels.messages import Address, Attachment, AttachmentKind, InboundMessage, OutboundPart, Sender
+from channels.viewers.shown_frames import commands_frame, to_button_list
 from channels.viewers.viewer_frames import PersonFrame, Visitor
 from channels.viewers.viewer_hub import Frame, Viewer, ViewerHub, ViewerInbox
 from channels.web.attached import names_of
@@ -220,9 +221,7 @@ def message_frame(part: OutboundPart, message_id: str, now: datetime) -> Frame:
         "live": part.idem_key == "",  # unfinished
         "waiting": part.rendered.text.strip() == "…",
         "status": part.is_status,
-        "buttons": [
-            {"label": button.label, "data": button.data, "style": button.style.value} for button in part.buttons
-        ],
+        "buttons": to_button_list(part.buttons),
         "files": names_of(message_id, part.media),
         "reply_to": part.reply_to,
         "at": now.isoformat(timespec="milliseconds"),
@@ -257,8 +256,3 @@ def _own_file(event: InboundMessage, file: Attachment) -> JsonValue:
 def busy_frame(for_s: float) -> Frame:
     """Return the frame of the seconds for which the model is busy; 0: it is free."""
     return {"type": "busy", "for_s": round(for_s, 1)}
-
-
-def commands_frame(menu: Sequence[CommandSpec]) -> Frame:
-    """Return the frame of the available commands."""
-    return {"type": "commands", "commands": [[spec.name, spec.summary] for spec in menu if not spec.talks]}

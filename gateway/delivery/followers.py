@@ -11,7 +11,7 @@ from agent.turn_progress import ModelAnswered, ToolEnded, ToolProgress, ToolStar
 from agent.wellformed import cut_text
 from channels.base import Channel, FollowsAnswers, FollowsSteps
 from channels.messages import Address
-from channels.turn_steps import MAX_STEP_CHARS, TasksListed, TokensSpent, ToolAnswered, ToolCalled, TurnStep
+from channels.turn_steps import MAX_STEP_CHARS, TasksListed, TokensSpent, ToolAnswered, ToolCalled, TurnClosed, TurnStep
 from gateway.delivery.live_answer import pinned_text
 from gateway.store.journal import TurnRow
 
@@ -85,6 +85,8 @@ class FollowedSteps:
                 return TokensSpent(model, usage.input_tokens, usage.output_tokens, cost_usd)
             case ToolProgress(stays=True):
                 return TasksListed(self.clean(pinned_text(self.texts, self.locale, event)))
+            case TurnFinished(reason):
+                return TurnClosed(reason.value)
             case _:
                 return None
 

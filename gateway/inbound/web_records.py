@@ -1,7 +1,6 @@
 """Conversations, messages, files and browsers of web pages and terminals, read from the store."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from typing import TypeVar
@@ -58,7 +57,7 @@ class StoredRecords:
         sent = await self._read(partial(sent_to, tenant=self._tenant, address=address, most=MOST_RECENT))
         kept = [KeptMessage(message.received_at, message) for message in said]
         now = self._clock()
-        kept += [KeptMessage(shown.sent_at, _without_over(_as_part(shown), shown, now)) for shown in sent]
+        kept += [KeptMessage(shown.sent_at, _as_part(shown, now)) for shown in sent]
         return sorted(kept, key=lambda message: message.at)
 
     async def messages(self, channel: Channel, chat: str, conversation_id: str) -> Sequence[KeptMessage]:
@@ -144,7 +143,7 @@ class StoredRecords:
             raise NotPersisted("the store cannot be asked just now") from None
 
 
-async def unread(store: Store, tenant: str, address: Address) -> list[OutboundPart]:
+async def unread(store: Store, tenant: str, clock: Callable[[], datetime], address: Address) -> list[OutboundPart]:
     """Return the parts sent in a chat after the person's last message, in order.
 
     Raises:
@@ -157,7 +156,7 @@ async def unread(store: Store, tenant: str, address: Address) -> list[OutboundPa
         return [shown for shown in sent if not newest or shown.sent_at > newest[0].received_at]
 
     try:
-        return [_as_part(shown) for shown in await store.read(read, lasting=True)]
+        return [_as_part(shown, clock()) for shown in await store.read(read, lasting=True)]
     except StoreUnavailable:
         raise NotPersisted("the store cannot be asked just now") from None
 
@@ -177,15 +176,16 @@ def messages_of(turn: KeptTurn, channel: Channel, address: Address) -> Iterator[
         yield KeptMessage(turn.ended_at or turn.started_at, kept)
 
 
-def _as_part(shown: ShownPart) -> OutboundPart:
-    part = shown.part
+def _as_part(shown: ShownPart, now: datetime) -> OutboundPart:
+    """Return a part without buttons that are over."""
+    part, until = shown.part, shown.part.buttons_until
     media = tuple(OutboundMedia(ref.kind, ref.name, ref.mime, b"", ref.description) for ref in part.media)
     return OutboundPart(
         address=part.address,
         rendered=part.rendered,
         idem_key=shown.message_id.removeprefix("b-"),
         reply_to=part.reply_to,
-        buttons=part.buttons,
+        buttons=() if until is None or until <= now else part.buttons,
         media=media,
     )
 
@@ -207,9 +207,3 @@ def _as_message(item: UserItem, id_: str, turn: KeptTurn, address: Address) -> I
         kind=ChatKind.DIRECT,
         text=item.text,
     )
-
-
-def _without_over(part: OutboundPart, shown: ShownPart, now: datetime) -> OutboundPart:
-    """Return a part without buttons that are over."""
-    until = shown.part.buttons_until
-    return replace(part, buttons=()) if until is None or until <= now else part

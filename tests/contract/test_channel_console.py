@@ -5,14 +5,19 @@ import contextlib
 import stat
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import aiohttp
 import pytest
 
+from channels.base import CommandSpec, Reaction
 from channels.console.adapter import ConsoleChannel
+from channels.console.blocks import unpack
 from channels.console.limits import MAX_TERMINALS, PATH
-from channels.messages import Address, InboundMessage, OutboundPart, Rendered
+from channels.markdown.parse import parse
+from channels.messages import Address, Button, ButtonStyle, InboundMessage, OutboundPart, Rendered
+from channels.turn_steps import TurnClosed
 from channels.viewers.viewer_frames import MAX_FRAME_BYTES, MAX_SAID_CHARS
 from channels.viewers.viewer_hub import KEPT_FRAMES
 from channels.viewers.viewer_socket import COME_AGAIN, COME_LATER
@@ -83,8 +88,9 @@ async def test_a_terminal_is_told_what_was_said_while_it_was_away(tmp_path: Path
         for recall in (True, False):
             async with http.ws_connect(URL) as terminal:
                 await terminal.send_json({"type": "hello", "recall": recall})
-                told.append(await terminal.receive_json())
-        assert ["time to practise", []] == [told[0]["text"], told[1]["ids"]]
+                told.append([await terminal.receive_json() for _ in range(2)])
+        assert ["commands", "message"] == [frame["type"] for frame in told[0]]
+        assert ["time to practise", []] == [told[0][1]["text"], told[1][1]["ids"]]
         running.cancel()
 
 
@@ -162,3 +168,25 @@ async def test_terminals_are_heard_on_the_private_socket_alone(tmp_path: Path):
         assert 404 == (await http.get(f"{url.rstrip('/')}{PATH}")).status
     async with console(tmp_path / "c.sock"), session(tmp_path / "c.sock") as http:
         assert 404 == (await http.get("http://localhost/healthz")).status
+
+
+async def test_a_terminal_is_told_trees_buttons_steps_reactions_and_commands(tmp_path: Path):
+    async with console(tmp_path / "c.sock") as (channel, _, terminal):
+        blocks = parse("# Title\n\n- **one** [two](https://example.org)\n\n| a |\n|---|\n| 1 |")
+        (button,) = buttons = (Button("Yes", "run:1", ButtonStyle.PRIMARY),)
+        rendered = channel.renderer.render(blocks)
+        await channel.send(OutboundPart(address=HOME, rendered=rendered, idem_key="key-1", buttons=buttons))
+        filled = replace(rendered, text=rendered.text.replace("one", "ABC"))
+        await channel.edit(OutboundPart(address=HOME, rendered=filled, idem_key="key-2"), "b-key-2")
+        await channel.close_buttons(HOME, "b-key-1")
+        await channel.react(HOME, "mine", Reaction.QUEUED)
+        channel.follow_step(HOME, "turn-1", TurnClosed("completed"))
+        await channel.set_commands({"es": [CommandSpec("plan", "Planes")]})
+        await terminal.until(lambda: 2 == len(terminal.told("commands")))
+        shown, edited = terminal.told("message")
+    assert blocks == unpack(shown["blocks"]) and edited["blocks"] is None
+    assert [{"label": "Yes", "data": button.data, "style": "primary"}] == shown["buttons"]
+    assert [{"type": "buttons", "message": "b-key-1", "buttons": []}] == terminal.told("buttons")
+    assert [{"type": "reaction", "message": "mine", "reaction": "queued"}] == terminal.told("reaction")
+    assert [{"turn": "turn-1", "reason": "completed", "type": "turn_end"}] == terminal.told("turn_end")
+    assert [["plan", "Planes"]] == terminal.told("commands")[-1]["commands"]

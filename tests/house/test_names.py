@@ -110,6 +110,7 @@ HIDDEN_IMPORTS = {
     "gateway/capabilities/table.py": 10,  # nothing of a capability loads without its table
     "gateway/definitions.py": 2,  # with PyYAML, and needed only with definitions
     "gateway/cli/acp.py": 1,  # the package of the extra may be missing, and takes 0.6 s
+    "gateway/cli/chat.py": 1,  # prompt_toolkit takes 0.2 s, and is needed only at a person's terminal
     "gateway/cli/client.py": 1,  # settings and store take longer to load than a list of 10,000 sessions takes
     "gateway/store/schema.py": 1,  # alembic takes 0.7 s, and is needed only to migrate
 }

@@ -35,7 +35,9 @@ class ChatRequest(ApiModel):
     session: str = Field("main", pattern=NAME, description="The conversation. The agent remembers each one separately.")
     stream: bool = Field(False, strict=True, description="Answer as server-sent events: turn, delta, replace, done.")
     steps: bool = Field(
-        False, strict=True, description="With `stream`, also the events tool_call, tool_result, tasks and usage."
+        False,
+        strict=True,
+        description="With `stream`, also the events tool_call, tool_result, tasks, usage and turn_end.",
     )
     wait_s: float = Field(
         120.0,

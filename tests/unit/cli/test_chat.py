@@ -52,11 +52,13 @@ def gateway(home: Path, config: str = "") -> Iterator[Forked]:
             log.unlink()
 
 
-def test_print_says_one_thing_and_prints_the_answer(tmp_path: Path):
-    done = chat(tmp_path, "--print", "/log 45m guitar")
+def test_print_sends_one_text_and_writes_what_happens_as_json(tmp_path: Path):
+    done = chat(tmp_path, "--print", "-", said="/log 45m guitar")
     assert (0, "") == (done.returncode, done.stderr)
-    assert done.stdout.startswith("Logged 45 min 🎸 guitar.")
-    assert done.stdout.endswith("/timezone Madrid, or your own city.\n")  # said once, with the first entry
+    (line,) = map(json.loads, done.stdout.splitlines())
+    assert ("message", []) == (line["type"], line["choices"])
+    assert line["text"].startswith("Logged 45 min 🎸 guitar.")
+    assert line["text"].endswith("/timezone Madrid, or your own city.")  # said once, with the first entry
     assert not (tmp_path / "var" / "control.sock").exists()
 
 
@@ -207,7 +209,12 @@ async def test_rules_of_the_command_line_hold_for_its_gateway(tmp_path: Path):
         model.answers(logs, "I may not.")
         place = {"OPENAI_BASE_URL": model.base_url, "OPENAI_API_KEY": "sk-test", "TENK_MODEL": "openai:test"}
         done = await asyncio.to_thread(chat, tmp_path, "--deny", "log_*", "--print", "45 minutes of guitar", **place)
-        assert (0, "I may not.\n") == (done.returncode, done.stdout)
+        told = [json.loads(line) for line in done.stdout.splitlines()]
+        (denied,) = (line for line in told if line["type"] == "tool_result")
+        (answer,) = (line for line in told if line["type"] == "message")
+        (ended,) = (line for line in told if line["type"] == "turn_end")
+        assert (0, "I may not.", "completed") == (done.returncode, answer["text"], ended["reason"])
+        assert ("log_practice", "denied") == (denied["name"], denied["outcome"])
         assert "the rules forbid it (log_*, flag)" in str(model.requests[-1].body["messages"][-1])
 
 
