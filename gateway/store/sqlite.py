@@ -78,6 +78,7 @@ class SqliteEngine:
         self._readers = reading_engine(path)
         self._reading = ThreadPoolExecutor(READERS, thread_name_prefix="store-reader")
         self._free_readers = asyncio.Semaphore(READERS)
+        self._is_closed = False
 
     async def open(self) -> str | None:
         """Create the file where it is missing; migrate it, behind a backup beside it; the revision found."""
@@ -111,6 +112,8 @@ class SqliteEngine:
         except TimeoutError as error:
             raise StoreUnavailable(f"no reader was free for {READER_WAIT_S} s") from error
         try:
+            if self._is_closed:  # a request that came while the gateway stops
+                raise StoreUnavailable("the store is closed")
             return await asyncio.get_running_loop().run_in_executor(self._reading, partial(self._read, query))
         finally:
             self._free_readers.release()
@@ -133,6 +136,7 @@ class SqliteEngine:
 
     async def aclose(self) -> None:
         """Readers first: the last connection to close checkpoints, and only the writer may."""
+        self._is_closed = True
         await self._in_thread(self._reading.shutdown)
         self._readers.dispose()
         await self._in_thread(self._drop)

@@ -58,6 +58,8 @@ class TestOutages:
             await store.aclose()
             with pytest.raises(StoreUnavailable):
                 await waiting
+            with pytest.raises(StoreUnavailable):
+                await store.read(subjects)
 
 
 class TestDeletedFile:
