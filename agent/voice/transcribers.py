@@ -63,7 +63,10 @@ class LocalTranscriber:
         if ended.code != 0:
             lines = ended.errors.decode(errors="replace").strip().splitlines() or [f"exit code {ended.code}"]
             raise VoiceFailure(VoiceFault.BROKEN, f"faster-whisper failed: {lines[-1][:DETAIL_CHARS]}")
-        answer = orjson.loads(ended.output)
+        try:
+            answer = orjson.loads(ended.output)
+        except ValueError:
+            raise VoiceFailure(VoiceFault.BROKEN, "faster-whisper printed something else than a transcript") from None
         return Heard(answer["text"], answer["seconds"], FREE)
 
     async def aclose(self) -> None:

@@ -46,6 +46,9 @@ class SendTimeContent:
     speak: Speak = speak_nothing
 
 
+SPEAK_S = 330.0
+"""Longer than the longest `speech_timeout_s`."""
+
 AFTER_CALL = {
     Action.PLACEHOLDER: "placeholder_sent",
     Action.SEND: "send_done",
@@ -133,7 +136,8 @@ class PartSender:
     async def _load_file(self, row: OutboxRow, ref: MediaRef) -> OutboundMedia:
         content = await self._store.read(partial(outbox.file_of, id_=ref.blob), lasting=True)
         if ref.kind is AttachmentKind.VOICE:
-            content = await self._content.speak(row, ref) if content is None else content
+            if content is None:
+                content = await call_within(SPEAK_S, self._content.speak(row, ref), broken=Permanent)
             kind = sound_kind(content) or OGG
             return OutboundMedia(ref.kind, f"{ref.name}{kind.suffix}", kind.mime, content)
         if content is None:

@@ -73,15 +73,15 @@ class Speech:
             Permanent: it cannot be spoken.
         """
         cause, config = row.part.cause, self._config
-        turn = None
-        if isinstance(cause, AnswerOf):
-            turn = await self._store.read(partial(journal.turn_of, turn_id=cause.turn_id), lasting=True)
-        if turn is None:
+        assert isinstance(cause, AnswerOf), "only answers are spoken"
+        turn = await self._store.read(partial(journal.turn_of, turn_id=cause.turn_id), lasting=True)
+        tenant = self._tenants.get(row.tenant)
+        if turn is None or tenant is None:
             raise Permanent("its answer is gone")
         note_spender(turn, self._people.principal(turn.user_id) or Principal(turn.user_id, turn.tenant))
         try:
             async with asyncio.timeout(config.speech_timeout_s):
-                content, cost = await self._ask(ref.description, self._tenants[row.tenant].budgets)
+                content, cost = await self._ask(ref.description, tenant.budgets)
         except (VoiceFailure, OverBudget, ModelFailure) as failure:
             raise Permanent(f"the answer was not spoken: {failure}") from None
         except TimeoutError:

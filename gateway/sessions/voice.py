@@ -35,7 +35,7 @@ from gateway.store.causes import Notice
 from gateway.store.engine import Connection, Store
 from gateway.store.inbox import InboxRow
 from gateway.store.journal import TurnRow
-from gateway.store.outbox import OutboxPart, came_with, file_id, file_of, put_file
+from gateway.store.outbox import HEARD, OutboxPart, came_with, file_id, file_of, put_file
 
 log = structlog.get_logger()
 
@@ -216,7 +216,7 @@ def show_transcript(channel: Channel, row: InboxRow, item: UserItem, locale: str
     in_group = isinstance(row.event, InboundMessage) and row.event.kind is ChatKind.GROUP
     said = OutboundMessage(
         row.event.address,
-        Notice("heard", str(row.id)),
+        Notice(HEARD, str(row.id)),
         "\n".join(f"> {'🎙 ' if place == 0 else ''}{line}" for place, line in enumerate(lines)),
         reply_to=message_id_of(row) if in_group else None,
         reply_route_of=own_route_id(row),

@@ -23,7 +23,7 @@ from gateway.store import search_index
 from gateway.store.conversations import gone_on, keys_of_continued
 from gateway.store.groups import forget_kept
 from gateway.store.journal import unpack_address
-from gateway.store.outbox import IS_OPEN, came_with, file_id, handed_with, speech_id
+from gateway.store.outbox import HEARD, IS_OPEN, came_with, file_id, handed_with, speech_id
 from gateway.store.people import AuditRow, Person, ids_of, record, senders_of
 from gateway.store.rows import Rows
 from gateway.store.tables.base import metadata, new_id
@@ -338,7 +338,7 @@ def _erase_messages(connection: sa.Connection, erasure: Erasure) -> bool:
     ids = [row.id for row in found]
     if not ids:
         return False
-    causes = [f"inbox:{id_}" for id_ in ids]
+    causes = [f"{kind}:{id_}" for id_ in ids for kind in ("inbox", HEARD)]
     sent = connection.execute(sa.select(outbox.c.media).where(outbox.c.cause.in_(causes), outbox.c.media.is_not(None)))
     _delete_each(connection, blobs.c.id, {blob for row in sent for blob in _BLOB.findall(row.media)})
     _delete_each(connection, blobs.c.turn_id, {came_with(row.channel, row.account, row.event_id) for row in found})

@@ -6,10 +6,10 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from channels.errors import Permanent, PermanentKind, Retryable, Unknown
-from channels.messages import Address, Rendered
+from channels.messages import Address, AttachmentKind, Rendered
 from gateway.delivery.retry_policy import BACKOFF, MOST_MOVES, PROMPT_TRIES, decide
 from gateway.store.causes import AnswerOf
-from gateway.store.outbox import Action, OutboxPart, OutboxRow, PartState
+from gateway.store.outbox import Action, MediaRef, OutboxPart, OutboxRow, PartState
 
 STEPS_S = BACKOFF.steps_s
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
@@ -118,3 +118,12 @@ def test_a_chat_that_moves_in_circles_is_nowhere() -> None:
     for row, failure in ((ROW, to_itself), (replace(ROW, attempts=MOST_MOVES + 1), moved)):
         outcome = decide(row, failure, NOW, DAY_S)
         assert (None, PartState.DEAD) == (outcome.moved_to, outcome.row.state)
+
+
+def test_a_voice_is_given_up_alone_and_without_an_apology() -> None:
+    voice = MediaRef(AttachmentKind.VOICE, "answer", "audio/ogg", "b")
+    row = replace(ROW, part=replace(PART, media=(voice,)))
+    late = NOW + timedelta(seconds=DAY_S + 1)
+    for outcome in (decide(row, Permanent("no"), NOW, DAY_S), decide(row, Retryable("429"), late, DAY_S)):
+        assert (PartState.DISCARDED, False) == (outcome.row.state, outcome.drop_rest)
+    assert PartState.READY == decide(row, Retryable("429"), NOW, DAY_S).row.state

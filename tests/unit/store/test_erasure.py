@@ -12,7 +12,7 @@ from agent.budgets import Spending
 from gateway.store import budgets, erasure, people, retention
 from gateway.store.budgets import Cap
 from gateway.store.erasure import Extent, Forgotten, Progress
-from gateway.store.outbox import came_with, handed_id, put_file
+from gateway.store.outbox import came_with, handed_id, put_file, speech_id
 from gateway.store.people import BY_POLICY, AuditRow, Newcomer, record
 from gateway.store.tables.base import metadata
 from gateway.store.tables.people import audit, identities, tickets, users
@@ -111,6 +111,23 @@ def test_who_stays_is_not_answered_twice(connection: sa.Connection):
     connection.execute(sa.update(inbox).where(inbox.c.id == 1).values(event_id="msg:42:7"))
     carried_out(connection, Extent.TALK)
     assert "msg:42:7" == connection.execute(sa.select(inbox.c.event_id).where(inbox.c.id == 1)).scalar()
+
+
+def test_what_was_heard_and_spoken_goes_with_the_talk(connection: sa.Connection):
+    heard = came_with(
+        "telegram", "main", connection.execute(sa.select(inbox.c.event_id).where(inbox.c.id == 1)).scalar_one()
+    )
+    put_file(connection, "default", "made:transcript", b"hello", NOON, heard)
+    put_file(connection, "default", speech_id("turn0"), b"OggS", NOON)
+    said = {"kind": "notice", "cause": "heard:1", "idem_key": "k-heard"}
+    shown = connection.execute(sa.select(outbox).where(outbox.c.cause == "turn0")).mappings().first()
+    assert shown is not None
+    connection.execute(outbox.insert(), {key: shown[key] for key in shown if key != "id"} | said)
+    carried_out(connection, Extent.TALK)
+    kept = set(connection.execute(sa.select(blobs.c.id)).scalars())
+    assert set() == kept & {"made:transcript", speech_id("turn0")}
+    causes = set(connection.execute(sa.select(outbox.c.cause).where(outbox.c.rendered != "")).scalars())
+    assert "heard:1" not in causes
 
 
 def test_nothing_is_taken_from_under_a_turn_that_runs(connection: sa.Connection):

@@ -23,6 +23,8 @@ class WhisperModel:
 
     def transcribe(self, sound, vad_filter):
         words = sound.read().decode()
+        if self.name == "chatty":
+            print("loading", flush=True)
         if self.name == "slow":
             while True:
                 pass
@@ -52,10 +54,11 @@ async def test_faster_whisper_is_asked_in_a_process() -> None:
 
 
 @pytest.mark.usefixtures("whisper")
-async def test_a_model_that_is_absent_is_told() -> None:
-    transcriber = make_transcriber(local("absent"))
+@pytest.mark.parametrize(("model", "words"), [("absent", "there is no model absent"), ("chatty", "something else")])
+async def test_a_model_without_a_transcript_is_told(model: str, words: str) -> None:
+    transcriber = make_transcriber(local(model))
     assert transcriber is not None
-    with pytest.raises(VoiceFailure, match="there is no model absent") as failed:
+    with pytest.raises(VoiceFailure, match=words) as failed:
         await transcriber.transcribe(b"hello", OGG)
     assert VoiceFault.BROKEN is failed.value.fault
 
