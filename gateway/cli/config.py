@@ -43,6 +43,7 @@ ABILITIES: Mapping[str, Ability] = {
     "delegation": Ability("[delegation]", "tasks for agents of its own"),
     "teams": Ability("[teams]", "a board of tasks that agents share"),
     "tools": Ability("[tools]", "notes of the model to itself, and a list that ticks"),
+    "voice": Ability("[voice]", "voice messages as text, and answers by voice"),
     "web": Ability("[web]", "reading and searching the web", "web", "trafilatura"),
     "workspace": Ability("[workspace]", "a folder with files, and a shell", "workspace", "tree_sitter_bash"),
     "cli": Ability("[cli.NAME]", "programs with secrets that the model does not see"),

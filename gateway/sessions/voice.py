@@ -31,11 +31,11 @@ from channels.messages import Attachment, AttachmentKind, ChatKind, InboundEvent
 from gateway.delivery.message_parts import OutboundMessage, to_parts
 from gateway.sessions.commits import CostsBeside
 from gateway.sessions.inbox_rules import message_id_of, own_route_id
-from gateway.store.causes import Notice
+from gateway.store.causes import HEARD, Notice
 from gateway.store.engine import Connection, Store
 from gateway.store.inbox import InboxRow
 from gateway.store.journal import TurnRow
-from gateway.store.outbox import HEARD, OutboxPart, came_with, file_id, file_of, put_file
+from gateway.store.outbox import OutboxPart, came_with, file_id, file_of, put_file
 
 log = structlog.get_logger()
 

@@ -67,6 +67,9 @@ class Undelivered:
         return f"dead:{self.of}"
 
 
+HEARD = "heard"
+"""Name of the notices that show what was heard in a voice message; its inbox row's id is their key."""
+
 Cause = AnswerOf | QuestionOf | ReplyTo | DueReply | Notice | Undelivered
 
 _OF_TURNS = {each.kind: each for each in (AnswerOf, QuestionOf)}

@@ -20,10 +20,11 @@ from channels.messages import Address
 from gateway.store import approvals as questions
 from gateway.store import inbox as rows_in
 from gateway.store import search_index
+from gateway.store.causes import HEARD
 from gateway.store.conversations import gone_on, keys_of_continued
 from gateway.store.groups import forget_kept
 from gateway.store.journal import unpack_address
-from gateway.store.outbox import HEARD, IS_OPEN, came_with, file_id, handed_with, speech_id
+from gateway.store.outbox import IS_OPEN, came_with, file_id, handed_with, speech_id
 from gateway.store.people import AuditRow, Person, ids_of, record, senders_of
 from gateway.store.rows import Rows
 from gateway.store.tables.base import metadata, new_id

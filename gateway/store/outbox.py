@@ -349,9 +349,6 @@ def parked_lanes(connection: sa.Connection) -> list[str]:
 
 CAME = "came:"
 
-HEARD = "heard"
-"""Name of the notices that show what was heard in a message, whose row's id is their key."""
-
 
 def file_id(key: str) -> str:
     """Return the id of the file that the change of this key made."""

@@ -13,7 +13,7 @@ from pydantic import JsonValue
 
 from agent.transcript import JOURNAL_EVENT, JournalEvent, ModelResponded
 from channels.messages import INBOUND_EVENT, SystemEvent
-from gateway.store.causes import AnswerOf, Cause, ReplyTo, read_cause
+from gateway.store.causes import HEARD, AnswerOf, Cause, Notice, ReplyTo, read_cause
 from gateway.store.children import TASK_EVENT
 from gateway.store.journal import CHILD_MARK
 from gateway.store.tables.traffic import inbox, outbox
@@ -147,7 +147,7 @@ def hops(
     wanted = sorted({*taken, *tasks_of(connection, tenant, taken)})
     journal = list(_of_journal(connection, tenant, wanted))
     waits = Counter(hop.turn_id for hop in journal if hop.name == "parked")
-    causes: list[Cause] = [ReplyTo(id_) for id_ in inbox_ids]
+    causes: list[Cause] = [cause for id_ in inbox_ids for cause in (ReplyTo(id_), Notice(HEARD, str(id_)))]
     causes += [AnswerOf(id_, wait) for id_ in wanted for wait in range(waits[id_] + 1)]
     found = [
         *_of_messages(connection, tenant, wanted, inbox_ids),
