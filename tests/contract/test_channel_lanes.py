@@ -14,6 +14,7 @@ from gateway.delivery.config import DeliveryConfig
 from gateway.delivery.delivery import Delivery
 from gateway.delivery.message_parts import OutboundMessage, recovered_mark, to_parts
 from gateway.delivery.pacing import Pacer
+from gateway.delivery.sender import SendTimeContent
 from gateway.safety.vault import Vault
 from gateway.store import outbox
 from gateway.store.causes import Notice
@@ -51,7 +52,7 @@ async def delivering(rig: Rig, after: timedelta) -> AsyncIterator[Delivery]:
             One(rig.channel),
             DeliveryConfig(),
             lambda: BEGAN + after,
-            lambda _ref, text: text,
+            SendTimeContent(lambda _ref, text: text),
             tasks,
             Vault.fresh(),
         )

@@ -35,6 +35,7 @@ from gateway.commands.session import RETRY
 from gateway.config.settings import AgentSettings, Settings
 from gateway.delivery.config import DeliveryConfig
 from gateway.delivery.delivery import Delivery
+from gateway.delivery.sender import SendTimeContent
 from gateway.inbound.session_key import session_key
 from gateway.operators.process import DetachedProcess
 from gateway.operators.service import Operators
@@ -245,7 +246,14 @@ class Spine:
             rows = WaitingRows(self.store, self.channels, self.people, tenants)
             self.bus = make_bus(self.sessions.bus_size, rows, ownership)
             self.delivery = Delivery(
-                self.store, self.channels, self.live, clock, lambda _ref, text: text, tasks, self.vault, ownership
+                self.store,
+                self.channels,
+                self.live,
+                clock,
+                SendTimeContent(lambda _ref, text: text),
+                tasks,
+                self.vault,
+                ownership,
             )
             turn_limit = TurnLimit(self.store, self.sessions.max_turns)
             self.router = Router(self.bus, self.store, self.channels, ownership, tenants, turn_limit, clocks, tasks)

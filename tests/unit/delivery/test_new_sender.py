@@ -12,6 +12,7 @@ from gateway import failpoints
 from gateway.delivery.config import DeliveryConfig
 from gateway.delivery.delivery import Delivery
 from gateway.delivery.message_parts import OutboundMessage, to_parts
+from gateway.delivery.sender import SendTimeContent
 from gateway.ownership import SharedOwnership
 from gateway.store import outbox
 from gateway.store.causes import AnswerOf
@@ -56,7 +57,7 @@ async def test_what_was_at_hand_before_another_sent_there_is_read_anew(spine: Sp
     await hold(spine, ownership, 1)
     spine.channel.fates.extend([None, hang := Hang()])
     async with Supervised(spine.faults) as tasks:
-        own = DeliveryConfig(), lambda: spine.now, lambda _ref, text: text
+        own = DeliveryConfig(), lambda: spine.now, SendTimeContent(lambda _ref, text: text)
         delivery = Delivery(spine.store, spine.channels, *own, tasks, spine.vault, ownership)
         await delivery.recover()
         parts = to_parts(spine.channel, OutboundMessage(CHAT, AnswerOf("t1"), WORDS))
@@ -110,7 +111,7 @@ async def test_what_is_committed_while_a_new_sender_looks_goes_before_what_is_co
 
     async with Supervised(spine.faults) as tasks:
         slow = cast(Store, SlowStore(spine.store, meanwhile))
-        own = DeliveryConfig(), lambda: spine.now, lambda _ref, text: text
+        own = DeliveryConfig(), lambda: spine.now, SendTimeContent(lambda _ref, text: text)
         delivery = Delivery(slow, spine.channels, *own, tasks, spine.vault, ownership)
         await delivery.recover()
         await say("second")
@@ -136,7 +137,7 @@ async def test_a_lease_that_ran_out_and_came_back_keeps_the_order(spine: Spine, 
     ownership = NotedOwnership(lambda: now_s, lambda *_: None)
     await hold(spine, ownership, 1)
     async with Supervised(spine.faults) as tasks:
-        own = DeliveryConfig(), lambda: spine.now, lambda _ref, text: text
+        own = DeliveryConfig(), lambda: spine.now, SendTimeContent(lambda _ref, text: text)
         delivery = Delivery(spine.store, spine.channels, *own, tasks, spine.vault, ownership)
         await delivery.recover()
 

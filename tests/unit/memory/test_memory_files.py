@@ -48,11 +48,11 @@ def test_characters_that_no_one_sees_are_left_out() -> None:
     [
         ("Bach.", 1, "does not begin with frontmatter"),
         ("---\nname: concert\ndescription: [\n---\nBach.", 4, "no YAML"),
-        ("---\nname: concert\ndescription: &a x\ntype: *a\n---\nBach.", 1, "alias"),
+        ("---\nname: concert\ndescription: &a x\ntype: *a\n---\nBach.", 3, "alias"),
         (HEAD.replace("user", "wish") + "Bach.", 4, "type"),
         (HEAD.replace("name: concert", "name: ../etc/passwd") + "Bach.", 2, "name"),
         (HEAD.replace("description: A concert", f"description: {'x' * 151}") + "Bach.", 3, "description"),
-        (HEAD.replace("type", "created: 2026-02-30\ntype") + "Bach.", 1, "impossible"),
+        (HEAD.replace("type", "created: 2026-02-30\ntype") + "Bach.", 4, "created"),
         (HEAD, 1, "no text"),
         (HEAD + "x" * (MAX_BODY_CHARS + 1), 1, "at most 4,000"),
         (HEAD.replace("user", "feedback") + "Bach.\nHow to apply: play", 1, '"Why:"'),
