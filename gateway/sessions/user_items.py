@@ -8,6 +8,7 @@ kind; no file is kept under its sender's name for it. In a group, the earlier me
 import secrets
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE, BOM_UTF32_BE, BOM_UTF32_LE
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 
 import structlog
 
@@ -118,32 +119,37 @@ class UserItemBuilder:
         files = await self._read_files(channel, event) if attached else []
         if frames is None or files is None:
             return None
-        voices = await self._hear(channel, event, turn) if has_voice(event) else []
-        why = next((voice for voice in voices if isinstance(voice, Unheard)), None)
-        if why is not None and not event.text.strip() and len(voices) == len(attached):
-            return why
-        spoken = "\n".join(voice for voice in voices if isinstance(voice, str))
-        checked = self._check(spoken, "voice", event)
-        if checked.blocked:
-            return None
-        files += [describe_unheard(voice) for voice in voices if isinstance(voice, Unheard)]
-        if spoken and event.forwarded:
-            frames.append(
-                _with_note(checked, frame("forwarded voice message, transcribed", event.forwarded_from, spoken))
-            )
-        elif spoken:
-            files.append(SPOKEN)
-        own_words = "" if event.forwarded else checked.text
-        text = "\n".join(filter(None, (verdict.text.strip(), own_words.strip())))
+        heard = await self._hear(channel, event, turn) if has_voice(event) else _NOTHING_HEARD
+        if not isinstance(heard, _Heard):
+            return heard
+        text = "\n".join(filter(None, (verdict.text.strip(), heard.own_words)))
         if event.edited:
             text = f"{EDITED} {text}".strip()
         sender = event.sender.display_name if event.kind is ChatKind.GROUP else None
         pictures = await self._pictures.fetch(channel, attached, _whose(event)) if attached else ()
-        data = "\n".join([*talk, *frames, *files])
-        return UserItem(text, sender, at, data, pictures=pictures, spoken=spoken)
+        data = "\n".join([*talk, *frames, *files, *heard.data])
+        return UserItem(text, sender, at, data, pictures=pictures, spoken=heard.spoken)
 
-    async def _hear(self, channel: Channel, event: InboundMessage, turn: TurnRow | None) -> Sequence[str | Unheard]:
-        return () if self._voices is None or turn is None else await self._voices.hear(channel, event, turn)
+    async def _hear(self, channel: Channel, event: InboundMessage, turn: TurnRow | None) -> "_Heard | Unheard | None":
+        """Return what is said in the voice messages of an event.
+
+        None if the guard refuses it; `Unheard` if nothing else came and none could be transcribed.
+        """
+        if self._voices is None or turn is None:
+            return _NOTHING_HEARD
+        voices = await self._voices.hear(channel, event, turn)
+        spoken = "\n".join(voice for voice in voices if isinstance(voice, str))
+        unheard = [voice for voice in voices if isinstance(voice, Unheard)]
+        if unheard and not spoken and not event.text.strip() and len(unheard) == len(event.attachments):
+            return unheard[0]
+        verdict = self._check(spoken, "voice", event)
+        if verdict.blocked:
+            return None
+        data = [describe_unheard(voice) for voice in unheard]
+        if not event.forwarded:
+            return _Heard(spoken, verdict.text.strip(), (*data, *([SPOKEN] if spoken else [])))
+        framed = frame("forwarded voice message, transcribed", event.forwarded_from, spoken)
+        return _Heard(spoken, "", (*data, *([_with_note(verdict, framed)] if spoken else [])))
 
     def _build_system(self, event: SystemEvent) -> UserItem | None:
         """Return an event of the gateway's own: the person's request, if there is one, and framed data."""
@@ -217,6 +223,18 @@ class UserItemBuilder:
             return event.quoted
         parent = await self._find_quoted(event)
         return () if parent is None else (parent,)
+
+
+@dataclass(frozen=True, slots=True)
+class _Heard:
+    """The part of a message that was spoken."""
+
+    spoken: str = ""
+    own_words: str = ""  # of it, those that are the person's own; with the guard's note
+    data: tuple[str, ...] = ()
+
+
+_NOTHING_HEARD = _Heard()
 
 
 def describe_unheard(voice: Unheard) -> str:

@@ -8,6 +8,7 @@ import asyncio
 import math
 import unicodedata
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
@@ -25,7 +26,7 @@ from agent.voice.server import Heard, VoiceFailure, VoiceFault
 from agent.voice.sounds import SoundKind, sound_kind
 from agent.voice.transcribers import Transcriber
 from agent.wellformed import cut_text, well_formed
-from channels.base import Channel, FetchesMedia
+from channels.base import Channel, FetchesMedia, ShowsTyping
 from channels.errors import ChannelError, Permanent, PermanentKind
 from channels.messages import Attachment, AttachmentKind, ChatKind, InboundEvent, InboundMessage
 from gateway.delivery.message_parts import OutboundMessage, to_parts
@@ -99,7 +100,7 @@ class VoiceMessages:
         """Return the transcripts of an event's voice messages, in order, each with its cost counted to the turn."""
         voices = [attachment for attachment in event.attachments if is_voice(attachment)]
         if (transcriber := self._transcriber) is None:
-            return [NOT_SET_UP]
+            return [NOT_SET_UP] * len(voices)
         heard: list[str | Unheard] = []
         for place, voice in enumerate(voices):
             is_heard = place < MAX_VOICES
@@ -120,6 +121,9 @@ class VoiceMessages:
             return kept.decode() or SILENT
         try:
             async with asyncio.timeout(self._config.transcription_timeout_s):
+                if isinstance(channel, ShowsTyping):
+                    with suppress(ChannelError):
+                        await channel.show_typing(event.address)
                 sound = await self._fetch(channel, voice)
                 if isinstance(sound, Unheard):
                     return sound

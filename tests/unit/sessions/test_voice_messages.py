@@ -94,8 +94,10 @@ def told(heard: Sequence[str | Unheard], *, owner: bool = False) -> str:
 async def test_a_transcript_is_kept_with_its_cost_and_not_paid_for_twice(tmp_path: Path) -> None:
     async with AudioServer(usual=Answer("hola\x07 mundo", {"type": "duration", "seconds": 90})) as audio:
         async with listening(tmp_path, audio, transcription_usd_per_minute="0.006") as (voices, store):
+            channel = Recorder()
             for _ in range(2):
-                assert ["hola mundo"] == await voices.hear(Recorder(), SAID, TURN)
+                assert ["hola mundo"] == await voices.hear(channel, SAID, TURN)
+            assert 1 == channel.typed == channel.fetched
             rows = await store.read(lambda connection: list(connection.execute(sa.select(usage_days)).mappings()))
             assert [("whisper-1", 1, 9_000, 0)] == [
                 (row["model"], row["calls"], row["cost_microusd"], row["unpriced"]) for row in rows
@@ -212,5 +214,8 @@ async def test_words_beside_a_voice_message_that_fails_are_answered(tmp_path: Pa
     item = await build(tmp_path, replace(SAID, text="what is this?"), "")
     assert "what is this?" == item.text and "" == item.spoken
     assert "[A voice message is attached and was not transcribed: nothing is said in it.]" == item.data
-    alone = await build(tmp_path, SAID, "")
+    pair = replace(SAID, event_id="msg:3", attachments=(VOICE, replace(VOICE, handle="h2", size_bytes=0)))
+    half = await build(tmp_path, pair, "hello")
+    assert ("hello", "hello") == (half.text, half.spoken) and "it is no sound file" in half.data
+    alone = await build(tmp_path, replace(SAID, event_id="msg:2"), "")
     assert isinstance(alone, Unheard) and isinstance(alone.told, Refused)
