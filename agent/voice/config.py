@@ -53,8 +53,3 @@ class VoiceConfig(BaseModel):
         if self.transcription_url is not None and self.local_model is not None:
             raise ValueError("take out transcription_url or local_model: one of them transcribes")
         return self
-
-    @property
-    def transcribes(self) -> bool:
-        """Return True if voice messages are transcribed."""
-        return self.transcription_url is not None or self.local_model is not None

@@ -1,5 +1,6 @@
 """`/voice`."""
 
+import json
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -10,7 +11,8 @@ from agent.voice.config import VoiceConfig
 from gateway.access.policy import principal_of
 from gateway.commands.base import Reply
 from gateway.commands.voice import voice_command
-from gateway.store import people
+from gateway.store import erasure, people
+from gateway.store.tenancy import run_as
 from tests.fakes.invocations import invocation, run
 from tests.fakes.people import database
 from tests.fakes.practice_reader import ANA, add_people
@@ -36,6 +38,8 @@ async def test_a_person_chooses_and_the_choice_is_kept(connection: sa.Connection
     assert "in text only" in (await reply(connection)).text
     chosen = await reply(connection, "On")
     assert chosen.changed.person is not None and chosen.changed.person.wants_voice
+    exported = run_as(ANA.tenant, erasure.of_person, connection, ANA.user_id)
+    assert '"wants_voice": true' in json.dumps(exported["users"])
     assert "also answer by voice" in (await reply(connection, "perhaps")).text
     assert "text only" in (await reply(connection, "no")).text
     assert "in text only" in (await reply(connection)).text

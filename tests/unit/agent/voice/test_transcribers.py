@@ -74,7 +74,6 @@ async def test_one_that_takes_too_long_is_ended() -> None:
 
 def test_nothing_transcribes_without_settings() -> None:
     assert make_transcriber(None) is make_transcriber(VoiceConfig()) is None
-    assert not VoiceConfig().transcribes and local("base").transcribes
     assert not is_whisper_installed()
 
 
