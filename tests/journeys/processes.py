@@ -1,5 +1,6 @@
 """`tenk run` as a process of its own, and `tenk chat` beside it."""
 
+import json
 import os
 import signal
 import time
@@ -36,7 +37,8 @@ class TenkRun:
 
     def says(self, text: str) -> str:
         """Say something to it; its answer."""
-        return self.tenk("chat", "--print", text)
+        events = [json.loads(line) for line in self.tenk("chat", "--print", text).splitlines()]
+        return "\n".join(event["text"] for event in events if event["type"] == "message")
 
 
 def environment(home: Path) -> dict[str, str]:
