@@ -403,7 +403,8 @@ class Session:
             items = await self._read(rows, channel, new)
             if items is None:
                 continue
-            await self._note_language(row, items[0].spoken)
+            if items[0].spoken:
+                await self._note_language(row, items[0].spoken)
             if self.conversation.is_new(state.id):
                 title = title_of(title_words(row) or items[0].spoken)
                 items = (await self._deps.user_items.begin(row.event, items[0]), *items[1:])
@@ -417,7 +418,7 @@ class Session:
             self._taken = []
             place = JournalPlace(self.fence, new, self.conversation.next_seq(new.session_id, 1))
             ids, costs = [row.id for row in rows], CostsBeside(spent)
-            heard = self._show_transcripts(rows, items, turn)
+            heard = self._show_transcripts(rows, items, turn) if any(item.spoken for item in items) else ()
             commit = partial(
                 commits.claim, place=place, ids=ids, started=started, title=title, costs=costs, heard=heard
             )
