@@ -28,6 +28,7 @@ async def test_a_voice_message_is_shown_as_text_answered_and_by_voice_if_its_per
         assert "forty five minutes of guitar" in said(here.model.requests[0].body)[-1]
         assert [("voice.ogg", "audio/ogg", VOICE, "whisper-1")] == [tuple(each.values()) for each in audio.heard]
         assert [] == audio.spoken
+        assert [{"title": "forty five minutes of guitar"}] == await here.rows("SELECT title FROM sessions")
         here.sim.say(1, "/voice on")
         await here.told(1, "From now on I also answer by voice")
         here.model.answers(Reply("Keep **going**!"))

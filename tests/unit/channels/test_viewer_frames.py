@@ -8,7 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from channels.messages import INBOUND_EVENT, Address, ButtonPressed, CommandInvoked, InboundMessage, Sender
+from channels.messages import (
+    INBOUND_EVENT,
+    Address,
+    AttachmentKind,
+    ButtonPressed,
+    CommandInvoked,
+    InboundMessage,
+    Sender,
+)
 from channels.viewers.viewer_frames import (
     MAX_SAID_CHARS,
     BadFrame,
@@ -123,3 +131,19 @@ def test_press_data_is_printable_ascii(data: str):
         assert not data or not data.isascii() or not data.isprintable()
     else:
         assert isinstance(frame, PressFrame)
+
+
+@pytest.mark.parametrize(
+    ("mime", "kind"),
+    [
+        ("audio/webm", AttachmentKind.VOICE),
+        ("image/png", AttachmentKind.PHOTO),
+        ("video/webm", AttachmentKind.DOCUMENT),
+    ],
+)
+def test_a_file_is_of_the_kind_that_its_type_says(mime: str, kind: AttachmentKind) -> None:
+    file = {"number": 0, "name": "a", "mime": mime, "size": 3}
+    frame = SayFrame.model_validate({"type": "say", "id": "12345678", "text": "", "files": [file]})
+    event = to_event(frame, ADA, NOW)
+    assert isinstance(event, InboundMessage)
+    assert [kind] == [each.kind for each in event.attachments]
