@@ -6,6 +6,7 @@ that it is said once. The caller connects, draws, and reads the lines.
 
 import asyncio
 import contextlib
+import re
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -24,6 +25,9 @@ from channels.viewers.viewer_hub import Frame
 QUIET_S = 0.7  # after a complete message, until no other is expected
 MOST_FRAMES = 64
 """Frames that are sent and not confirmed; the others wait for these."""
+
+
+_NUMBERED = re.compile(r"(\d{1,3})\. (.+)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,11 +106,11 @@ class ConsoleClient:
     def say(self, text: str) -> None:
         """Send a line, or press the button whose number it is."""
         message, buttons = self.offered
-        number = text.strip()
-        if number.isascii() and number.isdigit() and 1 <= int(number) <= len(buttons):
-            self.press(message, buttons[int(number) - 1])
-        else:
+        chosen = next((button for number, _, button in number_choices(buttons) if number == text.strip()), None)
+        if chosen is None:
             self._act({"type": "say", "text": text, "locale": self._locale})
+        else:
+            self.press(message, chosen)
 
     def press(self, message: str, button: Button) -> None:
         """Press a button under a message."""
@@ -226,6 +230,15 @@ class ConsoleClient:
         with contextlib.suppress(ConnectionError):  # receiving ends, too
             while True:
                 await peer.send_str(orjson.dumps(await outgoing.get()).decode())
+
+
+def number_choices(buttons: Sequence[Button]) -> list[tuple[str, str, Button]]:
+    """Return each button after its number and its label without one: the label's own number, else its place."""
+    found = [(_NUMBERED.fullmatch(button.label), button) for button in buttons]
+    return [
+        (str(place), button.label, button) if own is None else (own[1], own[2], button)
+        for place, (own, button) in enumerate(found, 1)
+    ]
 
 
 def _paragraphs(text: str) -> tuple[Block, ...]:

@@ -9,7 +9,7 @@ from typing import Protocol, Self
 
 import orjson
 
-from channels.console.client import ConsoleClient, ShownMessage, TerminalView
+from channels.console.client import ConsoleClient, ShownMessage, TerminalView, number_choices
 from channels.console.text import printable
 from channels.messages import Button
 from channels.turn_steps import TurnStep
@@ -113,12 +113,12 @@ class JsonFace(PipeFace):
         write_json({"type": "message", "id": message.id, "text": message.text, "choices": choices})
 
     def show_step(self, step: TurnStep) -> None:
-        write_json(asdict(step))
+        write_json({"type": step.type, **asdict(step)})
 
 
 def numbered_choices(buttons: Sequence[Button]) -> list[str]:
     """Return the labels of buttons with the numbers that press them, after an empty line; none without buttons."""
-    choices = [f"{number}. {printable(button.label)}" for number, button in enumerate(buttons, 1)]
+    choices = [f"{number}. {printable(label)}" for number, label, _ in number_choices(buttons)]
     return ["", *choices] if choices else []
 
 

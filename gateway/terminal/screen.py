@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Self
 
 from prompt_toolkit import PromptSession, print_formatted_text
-from prompt_toolkit.application import run_in_terminal
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
 from prompt_toolkit.filters import Condition
@@ -30,7 +29,7 @@ from gateway.terminal.transcript import (
     Transcript,
     choice_lines,
     is_question,
-    key_of,
+    key_choices,
     past_lines,
     said_lines,
     status_text,
@@ -73,10 +72,7 @@ class Screen:
         self._client: ConsoleClient | None = None
         self._transcript = Transcript()
         self._facts: SessionFacts | None = None
-        self._unwritten: list[Line] = []
-        self._news = asyncio.Event()  # there is something to write
         self._stale = asyncio.Event()  # the facts have changed
-        self._stale.set()
         self._question = ""  # the message that asks, once it was shown
         self._asked_s = 0.0
         self._typed_instead = ""  # the question under which the person writes a message
@@ -106,42 +102,27 @@ class Screen:
 
     async def open(self, client: ConsoleClient) -> Self:
         """Start to ask for lines, and print all other output above the prompt."""
-        self._client = client
+        self._client, self._facts = client, await self._sessions.look()
         self._held.enter_context(patch_stdout())
         tasks = await self._held.enter_async_context(asyncio.TaskGroup())
-        for running in (tasks.create_task(each()) for each in (self._read, self._write, self._keep_facts)):
+        for running in (tasks.create_task(each()) for each in (self._read, self._keep_facts)):
             self._held.callback(running.cancel)
         return self
 
     async def close(self) -> None:
         await self._held.aclose()
-        self._print_unwritten()
 
     async def _read(self) -> None:
         with suppress(EOFError, KeyboardInterrupt):
             await self._session.prompt_async()
         self.lines.put_nowait(None)
 
-    async def _write(self) -> None:
-        while True:
-            await self._news.wait()
-            self._news.clear()
-            if self._app.is_running:
-                await run_in_terminal(self._print_unwritten)
-            else:
-                self._print_unwritten()
-
-    def _print_unwritten(self) -> None:
-        lines, self._unwritten = self._unwritten, []
-        if lines:
-            print_formatted_text(_join(lines), style=STYLE, output=self._app.output)
-
     async def _keep_facts(self) -> None:
         while True:
             await self._stale.wait()
             self._stale.clear()
             before, self._facts = self._facts, await self._sessions.look() or self._facts
-            if before and self._facts and before.id != self._facts.id and self._facts.turns:
+            if before and self._facts and self._facts.id in before.others:
                 past = await self._sessions.last_messages(self._facts)
                 self.print_lines(past_lines(past, self._columns))
             self._app.invalidate()
@@ -153,10 +134,17 @@ class Screen:
         return max(MIN_COLUMNS, self._app.output.get_size().columns - 1)
 
     def print_lines(self, lines: Sequence[Line]) -> None:
-        """Write lines above the input line, in order."""
-        self._unwritten += lines
-        if lines:
-            self._news.set()
+        """Write lines above the input line; the terminal stays in raw mode, so that no key is lost meanwhile."""
+        if not lines:
+            return
+        is_drawn, renderer = self._app.is_running, self._app.renderer
+        if is_drawn:
+            renderer.erase()
+        print_formatted_text(_join(lines), style=STYLE, output=self._app.output)
+        if is_drawn:
+            renderer.reset()
+            renderer.request_absolute_cursor_position()
+            self._app.invalidate()
 
     def show(self, message: ShownMessage) -> None:
         self.print_lines(self._transcript.add_message(message, self._columns))
@@ -258,9 +246,9 @@ class Screen:
         if asyncio.get_running_loop().time() - self._asked_s < KEYS_AFTER_S:
             event.current_buffer.insert_text(event.data)
             return
-        for number, button in enumerate(buttons):
-            if event.data.lower() in {key_of(buttons, number), str(number + 1)} and self._client is not None:
-                self.print_lines([[], [("class:ask", "→ "), to_piece(button.label)]])
+        for key, label, button in key_choices(buttons):
+            if event.data.lower() == key and self._client is not None:
+                self.print_lines([[], [("class:ask", "→ "), to_piece(label)]])
                 self._client.press(message, button)
                 return
 

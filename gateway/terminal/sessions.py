@@ -22,6 +22,7 @@ class SessionFacts:
     model: str
     cost_usd: float | None  # None: unknown
     turns: int
+    others: frozenset[str]  # ids of the conversations that can be resumed here
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +46,19 @@ class Sessions:
             listed = await call(self._socket, f"GET {path_of('all-sessions')}", {"limit": MOST_LISTED})
         except GatewayError:
             return None
-        living = (each for each in listed["sessions"] if is_of_terminal(each) and each["living"])
-        model = str(status.get("model") or "")
-        return next((_to_facts(each, model) for each in living), None)
+        ours = [each for each in listed["sessions"] if is_of_terminal(each)]
+        living = next((each for each in ours if each["living"]), None)
+        if living is None:
+            return None
+        cost = living["cost_microusd"]
+        return SessionFacts(
+            id=living["id"],
+            agent=living["agent"],
+            model=str(status.get("model") or ""),
+            cost_usd=None if cost is None else cost / 1_000_000,
+            turns=living["turns"],
+            others=frozenset(each["id"] for each in ours if each is not living),
+        )
 
     async def last_messages(self, facts: SessionFacts) -> Sequence[PastMessage]:
         """Return the messages of the last turns; none if the gateway does not answer."""
@@ -75,12 +86,6 @@ class Sessions:
 def is_of_terminal(session: Mapping[str, Any]) -> bool:
     """Return True if a conversation was held in a terminal."""
     return ":console:" in session["key"]
-
-
-def _to_facts(session: Mapping[str, Any], model: str) -> SessionFacts:
-    cost = session["cost_microusd"]
-    cost_usd = None if cost is None else cost / 1_000_000
-    return SessionFacts(session["id"], session["agent"], model, cost_usd, session["turns"])
 
 
 def _messages_of(turn: Mapping[str, Any]) -> Iterator[PastMessage]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from channels.console.client import ShownMessage
+from channels.console.client import ShownMessage, number_choices
 from channels.markdown.parse import parse
 from channels.messages import Button, ButtonStyle
 from channels.turn_steps import TasksListed, ToolAnswered, ToolCalled, TurnClosed, TurnStep
@@ -95,21 +95,21 @@ def is_question(buttons: Sequence[Button]) -> bool:
     return ButtonStyle.PRIMARY in styles and ButtonStyle.DANGER in styles
 
 
-def key_of(buttons: Sequence[Button], number: int) -> str:
-    """Return the key that presses a button: a letter for a question, else its number."""
+def key_choices(buttons: Sequence[Button]) -> list[tuple[str, str, Button]]:
+    """Return each button after its key and its label: the first of each style has a letter in a question."""
+    choices = number_choices(buttons)
     if not is_question(buttons):
-        return str(number + 1)
-    style = buttons[number].style
-    is_first = next(index for index, button in enumerate(buttons) if button.style is style) == number
-    return KEYS[style] if is_first else str(number + 1)
+        return choices
+    letters = dict(KEYS)
+    return [(letters.pop(button.style, number), label, button) for number, label, button in choices]
 
 
 def choice_lines(buttons: Sequence[Button], columns: int) -> list[Line]:
     """Return the choices of a message with their keys."""
     pieces: Line = []
-    for number, button in enumerate(buttons):
-        label = button.label.replace(" ", NO_BREAK)
-        pieces += [("class:ask", f"[{key_of(buttons, number)}]{NO_BREAK}"), to_piece(label), ("", "  ")]
+    for key, label, _ in key_choices(buttons):
+        words = label.replace(" ", NO_BREAK)
+        pieces += [("class:ask", f"[{key}]{NO_BREAK}"), to_piece(words), ("", "  ")]
     return wrap(pieces, columns) if pieces else []
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from channels.viewers.viewer_frames import MAX_SAID_CHARS
-from gateway.testing.model import Call, FakeModel, Reply
+from gateway.testing.model import Call, FakeModel, Fault, Reply
 from tests.fakes.fork_server import Forked, ForkServer
 
 ROOT = Path(__file__).parents[3]
@@ -102,7 +102,13 @@ def test_running_gateway_is_talked_to_and_continues_a_conversation(tmp_path: Pat
         unknown = chat(tmp_path, "--resume", "abcdef12", "--print", "hello")
         other = chat(tmp_path, "--model", "offline", "--print", "hello")
         long = "x" * (MAX_SAID_CHARS + 1)
-        printed, piped = chat(tmp_path, "--print", long), chat(tmp_path, said=f"{long}\n/log 45m guitar\n")
+        printed, piped = chat(tmp_path, "--print", long), chat(tmp_path, said=f"{long}\n/log 45m guitar\n/new\nhello")
+        with terminal(tmp_path, "--resume") as (running, ours):
+            _until(ours, b"[2]")
+            os.write(ours, b"2\n")
+            _until(ours, b"> \x1b[0;1mI like scales")  # as the person's own message
+            _press_until_it_ends(ours, b"\x04")
+            assert 0 == running.wait_until(30)
     assert (1, "", 1, "") == (unknown.returncode, unknown.stdout, other.returncode, other.stdout)
     assert "no such conversation" in unknown.stderr and "a gateway with its own model and rules" in other.stderr
     assert (1, "") == (printed.returncode, printed.stdout)
@@ -163,10 +169,11 @@ def test_gateway_that_ends_is_waited_for_and_what_was_said_is_there(tmp_path: Pa
 
 
 @contextmanager
-def terminal(home: Path) -> Iterator[tuple[Forked, int]]:
+def terminal(home: Path, *arguments: str) -> Iterator[tuple[Forked, int]]:
     ours, theirs = pty.openpty()
     drawn = Path(os.ttyname(theirs))
-    running = ForkServer.of().start(["-m", "gateway", "chat"], environment(home), home, drawn, drawn, said=drawn)
+    command = ["-m", "gateway", "chat", *arguments]
+    running = ForkServer.of().start(command, environment(home), home, drawn, drawn, said=drawn)
     try:
         select.select([ours], [], [], 40)  # it has opened the terminal, so that we can leave it that end
         os.close(theirs)
@@ -216,6 +223,30 @@ async def test_rules_of_the_command_line_hold_for_its_gateway(tmp_path: Path):
         assert (0, "I may not.", "completed") == (done.returncode, answer["text"], ended["reason"])
         assert ("log_practice", "denied") == (denied["name"], denied["outcome"])
         assert "the rules forbid it (log_*, flag)" in str(model.requests[-1].body["messages"][-1])
+
+
+async def test_a_question_is_answered_by_its_number_on_a_pipe_and_fails_a_script(tmp_path: Path):
+    logs = Reply(calls=(Call("log_practice", '{"minutes": 45, "skill": "guitar"}'),))
+    (tmp_path / "mine.toml").write_text('[permissions]\nask = ["log_practice"]\n')
+    async with FakeModel() as model:
+        place = {"OPENAI_BASE_URL": model.base_url, "OPENAI_API_KEY": "sk-test", "TENK_MODEL": "openai:test"}
+        model.answers(logs)
+        asked = await asyncio.to_thread(chat, tmp_path, "--config", "mine.toml", "--print", "log it", **place)
+        (question,) = (line for line in map(json.loads, asked.stdout.splitlines()) if line["type"] == "message")
+        model.answers("It is logged.")
+        done = await asyncio.to_thread(chat, tmp_path, "--config", "mine.toml", said="/help\n1\n", **place)
+    assert (1, ["Allow once", "Deny"]) == (asked.returncode, question["choices"])
+    assert "the agent waits for your decision" in asked.stderr
+    assert (0, True) == (done.returncode, done.stdout.endswith("It is logged.\n"))
+
+
+@pytest.mark.gate
+async def test_a_script_fails_if_the_agent_does(tmp_path: Path):
+    async with FakeModel(reply=Fault(401)) as model:
+        place = {"OPENAI_BASE_URL": model.base_url, "OPENAI_API_KEY": "sk-test", "TENK_MODEL": "openai:test"}
+        (tmp_path / "mine.toml").write_text("[model]\noffline_when_down = false\n")
+        done = await asyncio.to_thread(chat, tmp_path, "--config", "mine.toml", "--print", "hello", **place)
+    assert (1, True) == (done.returncode, "the agent did not answer (model_error)" in done.stderr)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from channels.turn_steps import TasksListed, ToolAnswered, ToolCalled, TurnClose
 from gateway.terminal.sessions import PastMessage
 from gateway.terminal.styled_lines import text_of_lines
 from gateway.terminal.tool_lines import SHOWN_ROWS, result_lines
-from gateway.terminal.transcript import Transcript, choice_lines, key_of, past_lines, status_text
+from gateway.terminal.transcript import Transcript, choice_lines, key_choices, past_lines, status_text
 
 CONSENT = (
     Button("Allow once", "1", ButtonStyle.PRIMARY),
@@ -104,8 +104,9 @@ def test_what_runs_is_shown_until_the_turn_ends():
 
 
 def test_a_question_has_letters_and_other_choices_have_numbers():
-    assert ["y", "a", "n"] == [key_of(CONSENT, number) for number in range(3)]
-    assert ["1", "2"] == [key_of(CONSENT[:2], number) for number in range(2)]
+    assert ["y", "a", "n"] == [key for key, _, _ in key_choices(CONSENT)]
+    assert ["1", "2"] == [key for key, _, _ in key_choices(CONSENT[:2])]
+    assert [("3", "skills")] == [choice[:2] for choice in key_choices((Button("3. skills", "1"),))]
     assert "[y] Allow once  [a] Always\n[n] Deny" == text_of_lines(choice_lines(CONSENT, 30)).replace("\u00a0", " ")
     assert [] == choice_lines((), 30)
 
