@@ -18,6 +18,7 @@ from agent.wellformed import clean
 
 WEEK = timedelta(days=7)
 MAX_WEEKS = 60
+A_YEAR = 52
 USUAL_WEEKS = 12
 MAX_SKILLS = 8
 """Colours that a reader can distinguish; of more skills the smallest are drawn as one."""
@@ -173,6 +174,11 @@ def short_date(language: str, day: date) -> str:
     return f"{day.day} {say(language, f'month.{day.month}')[:3]}"
 
 
+def week_date(language: str, weeks: Sequence[ChartWeek], day: date) -> str:
+    """As "2 Mar"; "2 Mar 2026" if the chart shows more than a year, so that each date stands once."""
+    return f"{short_date(language, day)} {day.year}" if len(weeks) > A_YEAR else short_date(language, day)
+
+
 def caption_text(language: str, chart: ChartReport) -> str:
     """Return the line that goes with the picture, as Markdown, and why it shows fewer weeks than were asked for."""
     if not chart.total:
@@ -195,7 +201,8 @@ def chart_text(language: str, chart: ChartReport) -> str:
     if len(chart.skills) > 1:
         parts = (f"{escape(name_of(language, skill))} {spell_minutes(skill.minutes)}" for skill in chart.skills)
         lines.append(f"{' · '.join(parts)}.")
-    weeks = (f"{short_date(language, week.week)}: {spell_minutes(week.total)}" for week in chart.weeks)
+    dates = (week_date(language, chart.weeks, week.week) for week in chart.weeks)
+    weeks = (f"{date}: {spell_minutes(week.total)}" for date, week in zip(dates, chart.weeks, strict=True))
     lines.append(say(language, "chart.weeks", weeks=" · ".join(weeks)))
     if chart.goal_minutes:
         lines.append(say(language, "chart.goal_line", goal=spell_minutes(chart.goal_minutes)))

@@ -17,14 +17,15 @@ import structlog
 
 from agent.child_process import ProgramEnded, run_program
 from agent.coach.chart import (
+    A_YEAR,
     ChartReport,
     ChartWeek,
     DrawnChart,
     chart_text,
     name_of,
-    short_date,
     summary_text,
     title_text,
+    week_date,
 )
 from agent.coach.durations import spell_minutes
 from agent.coach.texts import file_name, say
@@ -54,8 +55,8 @@ AXIS_WIDTH = 40
 TITLE, TEXT, SMALL = 20, 15, 14
 LEGEND_ROW = 25
 MAX_BAR = 60
-DATE_ROOM = 60
-"""Width of a date under a bar, with the space to its neighbours."""
+DATE_ROOM, DATE_ROOM_WITH_YEAR = 60, 140
+"""Width of a date under a bar, with the space to its neighbours; the last one is moved inside."""
 
 GOAL_IN_SIGHT = 2.5
 """A goal over so many times the highest bar is only named: its line would press the bars flat."""
@@ -242,14 +243,16 @@ def _bar(frame: _Frame, at: int, week: ChartWeek, colours: Sequence[str]) -> str
 
 def _dates(language: str, frame: _Frame, weeks: Sequence[ChartWeek], theme: Theme) -> str:
     """Draw dates under the bars, this week's always, as many as have room."""
-    every = math.ceil(DATE_ROOM / frame.slot)
+    dates = [week_date(language, weeks, week.week) for week in weeks]
+    if len(weeks) == 1:
+        dates = [say(language, "chart.week_of", first=dates[0])]
+    room = DATE_ROOM if len(weeks) <= A_YEAR else DATE_ROOM_WITH_YEAR
+    every = math.ceil(room / frame.slot)
     found = []
-    for at, week in enumerate(weeks):
+    for at, date in enumerate(dates):
         if (len(weeks) - 1 - at) % every:
             continue
-        is_last, date = at == len(weeks) - 1, short_date(language, week.week)
-        if len(weeks) == 1:
-            date = say(language, "chart.week_of", first=date)
+        is_last = at == len(weeks) - 1
         x = _keep_inside(frame, frame.centre(at), _width(date, SMALL))
         ink = theme.ink if is_last else theme.faint
         found.append(_text(x, TOP + PLOT_HEIGHT + 22, date, ink, SMALL, anchor="middle", bold=is_last))

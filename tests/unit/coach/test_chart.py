@@ -158,6 +158,14 @@ def test_no_words_stand_in_each_others_place(skills: int, weeks: int, goal: int 
             assert apart, (words, other[4])
 
 
+@pytest.mark.parametrize(("weeks", "first"), [(52, "24 Nov"), (60, "29 Sep 2025")])
+def test_dates_of_more_than_a_year_have_their_year(weeks: int, first: str):
+    chart = a_chart(1, weeks)
+    assert f"{first}: 12 h 5 min" in chart_text("en", chart)
+    drawn = [each.text or "" for each in ET.fromstring(chart_svg("en", chart, LIGHT)).iter(f"{SVG}text")]
+    assert ("16 Nov 2026" if weeks > 52 else "16 Nov") in drawn
+
+
 def test_the_only_week_is_named_as_one():
     assert "week of 16 Nov" in chart_svg("en", a_chart(1, 1), LIGHT)
     assert "semana del 16 nov" in chart_svg("es", a_chart(1, 1), DARK)
