@@ -247,11 +247,22 @@ async def _skill(reader: PracticeReader, asked: Invocation) -> Reply | Write:
 async def _goal(reader: PracticeReader, asked: Invocation) -> Reply | Write:
     """Show or set the weekly goal, of all practice or of one skill."""
     language, wanted = language_of(asked.principal.locale), clean(asked.arguments[:MAX_WANTED_CHARS])
+    skills = await reader.skills(asked.principal)
     if not wanted:
         goal = await reader.weekly_goal(asked.principal)
         key = "goal.none" if goal is None else "goal.now"
-        return Reply(say(language, key, goal=spell_minutes(goal or 0)))
-    skills = await reader.skills(asked.principal)
+        of_skills = [
+            say(
+                language,
+                "change.skill_weekly_minutes",
+                emoji=skill.emoji,
+                skill=escape(skill.name),
+                weekly=spell_minutes(skill.weekly_minutes),
+            )
+            for skill in skills
+            if skill.weekly_minutes
+        ]
+        return Reply("\n\n".join([say(language, key, goal=spell_minutes(goal or 0)), *of_skills]))
     named = take_skill(wanted, skills)
     if named is not None and named[1]:
         wish = read_skill_wish(f"{named[0].name} week {named[1]}", (named[0],))

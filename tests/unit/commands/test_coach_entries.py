@@ -162,6 +162,8 @@ class TestGoal:
         assert "Your goal is **5 h** a week." == await answer(practice, "/goal 5h")
         assert "Goal for the week: 50 min of **5 h**" in await answer(practice, "/stats")
         assert "Tu meta es **5 h** por semana" in await answer(practice, "/goal", SPANISH)
+        await answer(practice, "/goal guitar 3h")
+        assert "Your goal for 🎸 **Guitar** is 3 h a week." in await answer(practice, "/goal")
         await answer(practice, "/goal off")
         assert "Goal for the week" not in await answer(practice, "/stats")
 
