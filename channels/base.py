@@ -53,7 +53,6 @@ class Limits:
     overall_per_s: float | None = None  # sends over all chats; None: not limited
     hints: str = ""  # formatting advice for the model
     idempotent_sends: bool = False  # a repeated send with the same key is shown once (nonce, client_msg_id)
-    answers_edits: bool = False  # an edit of an answered message is answered again
     max_caption: int | None = None  # in `unit`, for text with files; None: as `max_text`
     export_command: str = ""  # on a channel without files, writes all data of its person; "": none
     waits_for_room: bool = False  # it offers a message over its person's limit again, instead of the person

@@ -16,7 +16,6 @@ DISCORD_LIMITS = Limits(
     typing_every_s=8.0,  # the indicator shows for 10 s
     per_chat_per_s=1.0,
     overall_per_s=40.0,
-    answers_edits=True,
     hints="Discord: Markdown works, headings up to level 3; no tables (they are shown as code), keep them narrow.",
     idempotent_sends=True,
 )

@@ -21,7 +21,6 @@ SLACK_LIMITS = Limits(
     edits_per_min=50.0,
     typing_every_s=60.0,  # a status shows for two minutes (assistant.threads.setStatus)
     per_chat_per_s=1.0,
-    answers_edits=True,
     hints="Standard Markdown. Keep tables narrow (at most three columns); images are shown as links.",
     idempotent_sends=True,
 )
@@ -33,7 +32,6 @@ MRKDWN_LIMITS = Limits(
     edits_per_min=50.0,
     typing_every_s=60.0,
     per_chat_per_s=1.0,
-    answers_edits=True,
     hints="Short paragraphs, lists and bold text; no tables, no images.",
     idempotent_sends=True,
 )

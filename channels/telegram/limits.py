@@ -31,7 +31,6 @@ TELEGRAM_LIMITS = Limits(
     per_group_per_min=20.0,
     group_prefix="-",
     overall_per_s=30.0,
-    answers_edits=True,
     max_caption=MAX_CAPTION_UTF16,
     hints=HINTS,
 )

@@ -34,7 +34,6 @@ WEB_LIMITS = Limits(
     edit_interval_s=0.4,
     typing_every_s=4.5,  # the page shows it for 6 s
     hints="Markdown is shown in full here: headings, lists, tables, code.",
-    answers_edits=True,
     idempotent_sends=True,  # the key is the message's id: the page shows a repetition once
 )
 

@@ -259,14 +259,12 @@ class Router:
             session.offer(row)
         elif original.outcome is None and original.turn_id is None:
             await self._replace(session, row, original.id)
-        elif original.done_at is None or row.admitted_at < original.done_at or await self._answers_edits(row):
+        elif original.done_at is None or row.admitted_at < original.done_at or await self._is_changed(row):
             session.offer(row)  # too late to join, not to be answered
         else:
             await self._settle(row.tenant, row.id, Outcome.CONTEXT, "edited after it was answered")
 
-    async def _answers_edits(self, row: InboxRow) -> bool:
-        if not (await self._channels.when_loaded(row.event.address)).limits.answers_edits:
-            return False
+    async def _is_changed(self, row: InboxRow) -> bool:
         return await self._store.of(row.tenant).read(partial(earlier.is_changed, row=row), lasting=True)
 
     async def _replace(self, session: Session, edit: InboxRow, original_id: int) -> None:

@@ -38,7 +38,6 @@ def limits_of(config: MatrixAccount) -> Limits:
         typing_every_s=4.0,
         overall_per_s=max(0.2, config.edits_per_min / 60),
         edits_per_min=config.edits_per_min,
-        answers_edits=True,
         idempotent_sends=True,
         hints="Write Markdown: paragraphs, lists, **bold**, code; a table only when it is under 40 characters wide.",
     )
