@@ -1,6 +1,6 @@
 """`ConsoleChannel`: terminals on this machine as a channel, with the chat page's frames on the control socket.
 
-Only the gateway's own user can open the socket: they are `console:local`, one person with one chat and any number of
+Only the gateway's own user can open the socket: they are one person with one chat and any number of
 terminals. `client` has the terminal's side.
 """
 
@@ -17,7 +17,7 @@ from pydantic import JsonValue
 from channels.base import HttpRoute, Menus, NotPersisted, Reaction, Renderer
 from channels.clocks import steady_now
 from channels.console.blocks import pack, unpack
-from channels.console.limits import CONSOLE_LIMITS, MAX_TERMINALS, PATH
+from channels.console.limits import ACCOUNT, CHANNEL, CONSOLE_LIMITS, MAX_TERMINALS, PATH, PERSON
 from channels.console.text import width_of
 from channels.markdown.layout import plain_text
 from channels.markdown.tree import Block, Heading, Paragraph, Span, text_of
@@ -29,9 +29,6 @@ from channels.viewers.viewer_frames import HelloFrame, PersonFrame, Visitor
 from channels.viewers.viewer_hub import Frame, Viewer, ViewerChannel, ViewerHub, ViewerInbox
 from channels.viewers.viewer_socket import Take, ViewerSocket
 
-CHANNEL = "console"
-ACCOUNT = "main"
-CHAT = "local"
 MOST_UNDERLINED = 70  # columns
 
 Unread = Callable[[Address], Awaitable[Sequence[OutboundPart]]]
@@ -40,7 +37,7 @@ Unread = Callable[[Address], Awaitable[Sequence[OutboundPart]]]
 Greet = Callable[[Viewer, HelloFrame], Awaitable[None]]
 """Answers the hello of a terminal."""
 
-VISITOR = Visitor(Address(CHANNEL, ACCOUNT, CHAT), Sender("local", ""))
+VISITOR = Visitor(Address(CHANNEL, ACCOUNT, PERSON), Sender(PERSON, ""))
 
 
 class TerminalRenderer(PlainRenderer):
@@ -117,7 +114,7 @@ class ConsoleChannel(ViewerChannel):
     async def _serve(self, request: web.Request) -> web.StreamResponse:
         if self._inbox.sink is None:
             raise web.HTTPServiceUnavailable(text="terminals are not heard yet\n")
-        socket = TerminalSocket(self._hub, CHAT, partial(self._inbox.receive, VISITOR), self._greet)
+        socket = TerminalSocket(self._hub, PERSON, partial(self._inbox.receive, VISITOR), self._greet)
         return await socket.serve(request)
 
 

@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 from functools import partial
 from math import ceil
 
+from channels.console.limits import ACCOUNT, CHANNEL, SENDER
 from channels.messages import Address
 from gateway.access import linking, pairing, ranks, tickets, words
 from gateway.access.config import Role
@@ -57,9 +58,6 @@ from gateway.store.tickets import TICKETS, Ticket, TicketKind, TicketState
 from gateway.texts import HARNESS
 
 MOST_FOUND = 100  # people on one page
-HERE = "console:local"
-"""The sender of `tenk chat`."""
-
 CANONICAL_SENDER = re.compile(r"[a-z][a-z0-9_]*:\S{1,128}")
 
 
@@ -338,9 +336,9 @@ class PeopleActions(OperatorsBase):
         sender, tenant = f"web:{chat}", self.store.home_tenant
 
         def job(connection: Connection) -> AccessChange:
-            actor = people.person_of(connection, call.by) or people.find_sender(connection, tenant, HERE)
+            actor = people.person_of(connection, call.by) or people.find_sender(connection, tenant, SENDER)
             if actor is None:
-                here = Newcomer(tenant, HERE, "console:main", "", Role.MEMBER, call.by)
+                here = Newcomer(tenant, SENDER, f"{CHANNEL}:{ACCOUNT}", "", Role.MEMBER, call.by)
                 actor = people.enrol(connection, here, call.now)
             people.link(connection, tenant, sender, actor.user_id, call.now)
             call.record(connection, tenant, actor.user_id, sender)
