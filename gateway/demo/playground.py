@@ -20,6 +20,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from channels.simulators.shared.simulator import AnySimulator
 from channels.simulators.shared.world import AnyMessage
+from channels.web.attached import picture_type
 from channels.web.page_files import HEADERS
 from gateway.demo.chat import BOT, is_whole
 from gateway.demo.marks import as_read
@@ -278,8 +279,7 @@ class Playground:
         file = {str(at): each for at, each in enumerate(found.files)}.get(number) if found else None
         if file is None:
             raise web.HTTPNotFound
-        kind = mimetypes.guess_type(file.name)[0] or ""
-        safe = kind if kind.startswith("image/") and kind != "image/svg+xml" else "application/octet-stream"
+        safe = picture_type(file.content) or "application/octet-stream"
         return web.Response(body=file.content, content_type=safe, headers=_HEADERS)
 
     async def _log(self, _request: web.Request) -> web.Response:
@@ -320,7 +320,14 @@ class Playground:
             "thread": message.thread is not None,
             "growing": message.by_bot and not is_whole(message),
             "buttons": [list(button) for button in message.buttons],
-            "files": [{"name": file.name, "bytes": len(file.content)} for file in message.files],
+            "files": [
+                {
+                    "name": file.name or file.kind,
+                    "bytes": len(file.content),
+                    "picture": picture_type(file.content) is not None,
+                }
+                for file in message.files
+            ],
             "at": self._ms(message.at_s),
         }
 

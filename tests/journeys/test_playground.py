@@ -114,6 +114,21 @@ async def test_each_platform_is_played_cut_and_killed(address: str) -> None:
             await played.act("start")  # what is shown as killed is gone: it can be started at once
         await played.until(lambda: played.says("telegram", "Logged 30 min") == 1)
         assert [1, 1] == [played.says(name, "Logged 45 min") for name in ("discord", "slack")]
+        for platform in PLATFORMS:
+            await chart_is_shown(played, http, platform)
+
+
+async def chart_is_shown(played: Played, http: aiohttp.ClientSession, platform: str) -> None:
+    await played.act("say", platform=platform, text="/chart")
+
+    def drawn() -> list[dict[str, Any]]:
+        return [message for message in played.messages(platform, "direct-1") if message["files"]]
+
+    await played.until(lambda: bool(drawn()))
+    params = {"platform": platform, "message": drawn()[-1]["id"], "n": "0"}
+    async with http.get(f"{played.url}/file", params=params) as file:
+        assert (200, "image/png") == (file.status, file.content_type), platform
+    assert drawn()[-1]["files"][0]["picture"]
 
 
 async def let_in_by_button(played: Played) -> None:

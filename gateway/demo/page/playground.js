@@ -156,7 +156,7 @@ class Column {
 
   file(message, file, at) {
     const url = `/playground/file?platform=${this.name}&message=${encodeURIComponent(message.id)}&n=${at}`;
-    if (!/\.(png|jpe?g|gif|webp)$/i.test(file.name)) return make("div", "meta", `📎 ${file.name}, ${file.bytes} bytes`);
+    if (!file.picture) return make("div", "meta", `📎 ${file.name}, ${file.bytes} bytes`);
     const image = make("img");
     image.src = url;
     image.alt = file.name;
