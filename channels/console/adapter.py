@@ -87,7 +87,7 @@ class ConsoleChannel(ViewerChannel):
 
     async def set_commands(self, menus: Menus) -> None:
         self._menus = menus
-        self._hub.tell(CHAT, self._commands())
+        self._hub.tell(PERSON, self._commands())
 
     def _commands(self) -> Frame:
         """Return the frame of the commands, in the language of the terminal that was opened last."""
