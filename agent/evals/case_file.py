@@ -108,7 +108,7 @@ def parse_case(text: str, path: Path) -> CaseFile:
         raise BadCase("\n".join(_explain(error, shown, lines))) from None
 
 
-class _CaseDumper(yaml.SafeDumper):
+class _CaseDumper(yaml.CSafeDumper):
     """A dumper that writes texts of several lines as such."""
 
 

@@ -10,7 +10,7 @@ from pydantic import JsonValue
 from agent.evals.case import CalledTool, CaseRules
 from agent.wellformed import read_object
 
-MATCH_S = 0.5
+MATCH_S = 0.2
 """Seconds for one regular expression."""
 
 SHOWN_CHARS = 300

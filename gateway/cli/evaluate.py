@@ -230,7 +230,7 @@ def _run_as_json(run: CaseRun) -> Mapping[str, Any]:
                 "person": turn.text,
                 "agent": turn.seen.answer,
                 "calls": [
-                    {"tool": call.tool, "arguments": call.arguments, "in_fixtures": not call.is_unanswered}
+                    {"tool": call.tool, "arguments": call.arguments, "answered": not call.is_unanswered}
                     for call in turn.seen.calls
                 ],
                 "steps": turn.seen.steps,

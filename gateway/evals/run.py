@@ -18,6 +18,7 @@ from agent.plain_errors import hint_at
 from agent.ports import ChatModel
 from agent.replay.steps import steps_of
 from agent.tools.toolbox import READ_RESULT, TOOL_SEARCH
+from agent.transcript import TurnEnded
 from channels.base import NotPersisted
 from channels.clocks import Clocks, wall_now
 from channels.markdown.layout import plain_text
@@ -200,7 +201,7 @@ class CaseConversation:
             answer, asked = await self._say(message.text, limit_s)
             seconds = asyncio.get_running_loop().time() - begun_s
             seen = self._observe(answer, asked, seconds)
-            flaws = [*_ended_badly(answer, limit_s), *flaws_of(message.rules, seen, _language_of(self._tenant))]
+            flaws = [*_ended_badly(answer, asked, limit_s), *flaws_of(message.rules, seen, _language_of(self._tenant))]
             turns.append(CaseTurn(message.text, seen, tuple(flaws)))
             if not answer.is_settled:
                 break
@@ -242,11 +243,12 @@ class CaseConversation:
         return Observed(text, tuple(calls), len(steps.steps), steps.figures.cost_microusd, seconds)
 
 
-def _ended_badly(answer: TurnAnswer, limit_s: float) -> Iterator[str]:
+def _ended_badly(answer: TurnAnswer, asked: AskedTurn, limit_s: float) -> Iterator[str]:
     if not answer.is_settled:
         yield f"there is no answer after {limit_s:g} s"
     elif answer.state in {"failed", "refused", "stopped"}:
-        yield f"the turn {'was ' if answer.state != 'failed' else ''}{answer.state}: {answer.reason or 'no reason'}"
+        why = next((event.why for event in asked.events if isinstance(event, TurnEnded)), "") or asked.row.detail
+        yield f"the turn {'' if answer.state == 'failed' else 'was '}{answer.state}: {why or answer.reason}"
 
 
 def _language_of(tenant: Tenant) -> Callable[[str], str | None]:
@@ -272,7 +274,8 @@ def check_tools(found: CaseFile, tenant: Tenant) -> None:
         if name not in known
     ]
     if wrong:
-        raise UnusableCase("\n".join(wrong))
+        troubles = [f"{part}: {why}" for part, why in tenant.capabilities.troubles().items() if why]
+        raise UnusableCase("\n".join([*wrong, *troubles]))
 
 
 def _named_tools(case: Case) -> Iterator[tuple[tuple[str | int, ...], str]]:

@@ -11,7 +11,7 @@ from gateway.access.config import AccessConfig, AccountAccess, LimitsConfig, Pol
 from gateway.agent_models import links_by_name
 from gateway.config.settings import ChannelsConfig, Settings
 from gateway.definitions import definition_folder, read_agents
-from gateway.errors import GatewayError
+from gateway.errors import GatewayError, unknown_tenant
 from gateway.http.config import HttpConfig
 
 ACCOUNT = "api:main"
@@ -23,7 +23,13 @@ class UnusableCase(GatewayError):
 
 
 def settings_of_tenant(settings: Settings, tenant: str) -> Settings:
-    """Return the settings of one tenant as those of an installation that has no other."""
+    """Return the settings of one tenant as those of an installation that has no other.
+
+    Raises:
+        GatewayError: there is no such tenant.
+    """
+    if tenant not in (known := (DEFAULT_TENANT, *settings.tenants)):
+        raise GatewayError(unknown_tenant(tenant, known))
     own = settings.of_tenant(tenant)
     spoken = settings.tenants[tenant].language if tenant in settings.tenants else None
     gateway = settings.gateway if spoken is None else settings.gateway.model_copy(update={"language": spoken})
@@ -32,14 +38,16 @@ def settings_of_tenant(settings: Settings, tenant: str) -> Settings:
 
 
 def settings_of_case(found: CaseFile, settings: Settings, home: Path) -> Settings:
-    """Return the settings under which a case runs.
+    """Return the settings under which a case runs: its folders are empty.
 
     Hooks of the operator do not run, since they may change the outside.
 
     Raises:
         UnusableCase: it names an agent or a model that the configuration does not have.
     """
-    agent, model = _agent_of(found, settings), _model_of(found, settings)
+    agent, model, folders = _agent_of(found, settings), _model_of(found, settings), settings.workspace
+    needs_no_others = model.name == "offline" and agent == settings.agent.name
+    unread = {"folder": None} if needs_no_others else {}  # agents of files need a model
     limits = LimitsConfig(messages_per_min=6000, burst_messages=6000)
     return settings.model_copy(
         update={
@@ -47,9 +55,10 @@ def settings_of_case(found: CaseFile, settings: Settings, home: Path) -> Setting
             "http": HttpConfig(listen="127.0.0.1:0"),
             "channels": ChannelsConfig(web=WebAccount(enabled=False)),
             "access": AccessConfig(accounts={ACCOUNT: AccountAccess(direct=Policy.OPEN)}, limits=limits),
-            "agent": settings.agent.model_copy(update={"accounts": {ACCOUNT: agent}, "groups": {}}),
+            "agent": settings.agent.model_copy(update={"accounts": {ACCOUNT: agent}, "groups": {}} | unread),
             "model": model.model_copy(update={"offline_when_down": False}),
             "hooks": (),
+            "workspace": None if folders is None else folders.model_copy(update={"root": home / "workspace"}),
         }
     )
 

@@ -8,9 +8,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import pytest
 from click.testing import CliRunner
 
+from agent.evals.case_file import parse_case
+from gateway.agent_models import evaluating_of
 from gateway.cli.root import root
+from gateway.config.settings import load
+from gateway.errors import GatewayError
+from gateway.evals.run import CaseRun, run_case
+from gateway.evals.surroundings import settings_of_tenant
 from gateway.testing.model import Answer, Call, FakeModel, Reply
 from tests.fakes.fork_server import ForkServer
 from tests.journeys.house import house
@@ -40,9 +47,6 @@ rules: {contains: "[", max_steps: 0}
 judge: Is it bad?
 """
 HUNG = "name: hung\nmessages: [zzz, hello]\nrules: {max_seconds: SECONDS}\n"
-UNKNOWN = "name: unknown\nmessages: [hello]\nrules: {calls: log_practise}\nfixtures: [{tool: send_mail}]\n"
-UNSURE = "name: unsure\nmessages: [hello]\njudge: Is it unsure?\n"
-NO_MODEL = "name: no model\nmodel: openai:smal\nmessages: [hello]\n"
 
 
 def brain(body: dict[str, Any]) -> Answer:
@@ -81,46 +85,113 @@ async def tenk(directory: Path, model: FakeModel, *words: str) -> tuple[int, str
     return done.returncode, done.stdout, done.stderr
 
 
-async def test_every_case_runs_and_each_mistake_is_told(tmp_path: Path) -> None:
-    cases = {"good": GOOD, "bad": BAD, "hung": HUNG.replace("SECONDS", "0.3"), "unknown": UNKNOWN, "no_model": NO_MODEL}
-    written(tmp_path, typo="nam: typo", unsure=UNSURE, **cases)
+async def run(
+    text: str, directory: Path, model: FakeModel, *, config: str = CONFIG, tenant: str = "default"
+) -> CaseRun:
+    """Run one case in this process."""
+    file = directory / "gateway.toml"
+    file.write_text(config)
+    settings = settings_of_tenant(load(file, environment(model)), tenant)
+    judging = evaluating_of(settings)
+    try:
+        return await run_case(parse_case(text.lstrip(), Path("a.yaml")), settings, judging)
+    finally:
+        if judging is not None:
+            await judging.aclose()
+
+
+async def refusal(text: str, directory: Path, config: str = CONFIG, tenant: str = "default") -> str:
+    with pytest.raises(GatewayError) as refused:
+        await run(text, directory, FakeModel(), config=config, tenant=tenant)
+    return str(refused.value)
+
+
+async def test_a_case_runs_as_its_file_says(tmp_path: Path) -> None:
     async with FakeModel(brain) as model:
-        status, said, complaint = await tenk(tmp_path, model)
-    assert 2 == status, said + complaint
-    rows = {line[:8].strip(): line.split("  ") for line in said.splitlines()}
-    assert "passed" in " ".join(rows["good"]) and "$0.00" in " ".join(rows["good"])
-    assert all("failed" in " ".join(rows[name]) for name in ("bad", "hung", "unsure"))
-    assert "there is no answer after 0.3 s" in said and "only 1 of 2 messages were said" in said
-    assert "contains '[': the answer is 'Hello.'" in said and "max_steps 0: there are 1" in said
-    assert "judge: no: It says no." in said and "answered neither yes nor no" in said
-    assert (
-        "evals/unknown.yaml:3: rules.calls.0: there is no tool 'log_practise'; did you mean \"log_practice\"?" in said
+        done = await run(GOOD, tmp_path, model)
+    assert () == done.all_flaws
+    first, second = (turn.seen for turn in done.turns)
+    assert ("ten scales" in first.answer, "2026-03-03" in second.answer) == (True, True)
+    assert ("It says yes.", 300) == (done.judged, done.judge_microusd)
+    assert done.cost_microusd == 300 + 4 * 300 == sum(filter(None, (done.judge_microusd, done.seen.cost_microusd)))
+    prompt = str(model.requests[0].body["messages"][0])
+    assert ("You are strict." in prompt, "2026-03-02" in str(model.requests[0].body)) == (True, True)
+
+
+async def test_what_a_case_names_has_to_exist(tmp_path: Path) -> None:
+    agents = tmp_path / "agents"
+    agents.mkdir()
+    (agents / "strict.md").write_text("---\nname: strict\ndescription: A strict coach\n---\nYou are strict.\n")
+    hello = "messages: [hello]\n"
+    unknown = f"name: a\n{hello}rules: {{calls: log_practise}}\nfixtures: [{{tool: send_mail}}]\n"
+    async with FakeModel(brain) as model:
+        with pytest.raises(GatewayError) as tools:
+            await run(unknown, tmp_path, model)
+        strict = await run(f"name: a\nagent: strict\n{hello}", tmp_path, model)
+        offline = await run(f"name: a\nmodel: offline\n{hello}", tmp_path, model)
+    assert [
+        "a.yaml:4: fixtures.0.tool: there is no tool 'send_mail'",
+        "a.yaml:3: rules.calls.0: there is no tool 'log_practise'; did you mean \"log_practice\"?",
+    ] == [line.partition("; there are")[0] for line in str(tools.value).splitlines()]
+    assert ("You are strict." in str(model.requests[-1].body), "by rules" in offline.seen.answer) == (True, True)
+    assert "Hello." == strict.seen.answer
+    assert "a.yaml:2: agent: there is no agent 'strickt'; did you mean \"strict\"?" == await refusal(
+        f"name: a\nagent: strickt\n{hello}", tmp_path
     )
-    assert "evals/unknown.yaml:4: fixtures.0.tool: there is no tool 'send_mail'" in said
-    assert "evals/no_model.yaml:2: model: there is no model 'openai:smal' in [model]" in said
-    assert 'error: evals/typo.yaml:1: nam: there is no such key; did you mean "name"?' in complaint
-    assert not (tmp_path / "var").exists()
-    prompts = {str(request.body["messages"][0]) for request in model.requests if "what did I do" in str(request.body)}
-    assert any("You are strict." in prompt for prompt in prompts)
+    assert "a.yaml:2: model: there is no model 'openai:smal' in [model]" in await refusal(
+        f"name: a\nmodel: openai:smal\n{hello}", tmp_path
+    )
+    foreign = '[agent]\nproduct = "http:http://127.0.0.1:9/answer"\n'
+    assert "runs its tools itself" in await refusal(f"name: a\n{hello}", tmp_path, foreign)
+    offline_only = '[model]\nname = "offline"\nbase_url = "http://127.0.0.1:9"\n'
+    assert "a judge is a model" in await refusal(f"name: a\n{hello}judge: Is it?\n", tmp_path, offline_only)
+    assert 'there is no tenant "acme"' in await refusal(f"name: a\n{hello}", tmp_path, tenant="acme")
+
+
+async def test_a_hung_model_and_an_unsure_judge_fail_their_case(tmp_path: Path) -> None:
+    light = CONFIG + '[model.light]\nname = "openai:judge"\nbase_url = "BASE"\n[tenants.acme]\nlanguage = "es"\n'
+    async with FakeModel(brain) as model:
+        hung = await run(HUNG.replace("SECONDS", "0.3"), tmp_path, model)
+        unsure = await run(
+            "name: a\nmessages: [hello]\njudge: Is it unsure?\n",
+            tmp_path,
+            model,
+            config=light.replace("BASE", model.base_url),
+            tenant="acme",
+        )
+    first, limit, last = hung.all_flaws
+    assert ("turn 1: there is no answer after 0.3 s", "only 1 of 2 messages were said") == (first, last)
+    assert limit.startswith("max_seconds 0.3")
+    (flaw,) = unsure.all_flaws
+    assert "judge: openai:judge answered neither yes nor no" in flaw
+    assert unsure.cost_microusd is None
 
 
 async def test_the_exit_status_and_the_json_are_for_a_ci(tmp_path: Path) -> None:
-    written(tmp_path, good=GOOD, bad=BAD)
+    written(tmp_path, good=GOOD, bad=BAD, typo="nam: typo")
     async with FakeModel(brain) as model:
-        passed = await tenk(tmp_path, model, "--only", "good", "--repeat", "2", "--json", "--jobs", "1")
-        failed = await tenk(tmp_path, model, "--only", "bad")
+        status, said, complaint = await tenk(tmp_path, model)
+        (tmp_path / "evals" / "typo.yaml").unlink()
+        failed, printed, _ = await tenk(tmp_path, model, "--only", "bad", "--json", "--repeat", "2", "--jobs", "1")
         misnamed = await tenk(tmp_path, model, "--only", "godo")
-    assert (0, 1, 2) == (passed[0], failed[0], misnamed[0]), passed
+    assert (2, 1, 2) == (status, failed, misnamed[0]), said + complaint
     assert "error: there is no case 'godo'; did you mean \"good\"?" in misnamed[2]
-    (case,) = json.loads(passed[1])["cases"]
-    assert ("passed", 4, 8, 4) == (case["result"], case["turns"], case["steps"], case["calls"])
-    first, second = case["runs"][0]["turns"]
-    assert "ten scales" in first["agent"] and "2026-03-03" in second["agent"]
-    assert {"tool": "log_practice", "arguments": '{"skill": "guitar", "minutes": 25}', "in_fixtures": True} in second[
-        "calls"
-    ]
+    assert 'error: evals/typo.yaml:1: nam: there is no such key; did you mean "name"?' in complaint
+    bad, good = (" ".join(line.split()[:5]) for line in said.splitlines()[1:3])
+    assert ("bad failed 1 1 0", "good passed 2 4 2") == (bad, good)
+    assert "  contains '[': the answer is 'Hello.'" in said and "  judge: no: It says no." in said
+    (case,) = json.loads(printed)["cases"]
+    (turn,) = case["runs"][0]["turns"]
+    assert ("failed 2 of 2", False, "Hello.", []) == (
+        case["result"],
+        case["runs"][0]["passed"],
+        turn["agent"],
+        turn["calls"],
+    )
+    assert not (tmp_path / "var").exists()
 
 
+@pytest.mark.gate
 async def test_ctrl_c_prints_what_was_done(tmp_path: Path) -> None:
     written(tmp_path, a=GOOD, b=HUNG.replace("SECONDS", "50"))
     out, err = tmp_path / "out", tmp_path / "err"
