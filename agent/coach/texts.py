@@ -23,6 +23,7 @@ el la los las es son fue fueron de mi yo tu cómo como qué que y hola gracias p
 practicar ayer hoy minutos horas muestra dame ayuda deshacer en realidad anota con para habilidades semana guía guia
 voy una un estadísticas estadisticas guitarra media historial se le lo del al muy más pero si sí estoy nada todo esta
 este tengo quiero cuando porque buenas noches tardes onda chau chao adios deshaz borra anotame apunta
+vale bien genial listo racha nivel idioma zona horaria exportar importar
 """
 _MARKS = {"en": frozenset(_ENGLISH.split()), "es": frozenset(_SPANISH.split())}
 _ACCENTS = re.compile(r"[¿¡ñáéíóú]")

@@ -11,7 +11,7 @@ from agent.catalogue import escape, language_of
 from agent.coach.chart import weeks_in
 from agent.coach.plan_answer import plan_block
 from agent.coach.plan_conditions import conditions_text, read_conditions
-from agent.coach.plan_data import Prefetched
+from agent.coach.plan_data import NEXT_WEEK, Prefetched
 from agent.coach.prose import entries_text, skill_stats_text, skills_text, stats_text
 from agent.coach.reader import requests
 from agent.coach.reader.entries import MOST_CHOICES, PracticeDraft, read_practice
@@ -288,7 +288,9 @@ def _chart(asked: ReadMessage) -> ReaderAnswer:
 
 
 def _plan(asked: ReadMessage) -> ReaderAnswer:
-    """Show the saved plan; without one, offer to make it."""
+    """Show the saved plan; without one, or for the next week, offer it."""
+    if NEXT_WEEK.search(asked.text):
+        return _one(asked, "offer.plan_next", "/plan next")
     report = asked.work.read(PlanReport, "show_plan", asked.language)
     if report.found:
         return ReaderAnswer(saved_plan_text(asked.language, report))

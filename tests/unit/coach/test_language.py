@@ -46,6 +46,8 @@ class TestChoice:
             ("ayer practiqué piano", "es"),
             ("thanks", "en"),
             ("gracias", "es"),
+            ("racha", "es"),
+            ("vale", "es"),
             ("45m", None),
             ("", None),
         ],

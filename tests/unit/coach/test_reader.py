@@ -93,6 +93,13 @@ async def test_a_condition_for_one_skill_is_none_for_all(ana: Conversation) -> N
     assert ("piano", (0, 1, 2, 3, 5, 6)) == (wish.skill, wish.conditions.conditions.weekdays_off)
 
 
+@pytest.mark.parametrize("text", ["plan next week", "plan para la próxima semana"])
+async def test_a_plan_of_the_next_week_is_offered_as_such(ana: Conversation, text: str) -> None:
+    answer = await ana.say(text)
+    assert ["/plan next"] == list(offers(ana).values())
+    assert "could not read" not in answer and "No he entendido" not in answer
+
+
 async def test_a_correction_names_the_entry(ana: Conversation) -> None:
     ana.practice.change(LocalEffect(writer.log, "guitar", 45, TODAY))
     ana.practice.change(LocalEffect(writer.log, "piano", 30, TODAY))
