@@ -23,8 +23,6 @@ from channels.turn_steps import STEP_KINDS, TurnClosed, TurnStep
 from channels.viewers.viewer_hub import Frame
 
 QUIET_S = 0.7  # after a complete message, until no other is expected
-MOST_FRAMES = 64
-"""Frames that are sent and not confirmed; the others wait for these."""
 
 
 _NUMBERED = re.compile(r"(\d{1,3})\. (.+)", re.DOTALL)
@@ -83,12 +81,12 @@ class ConsoleClient:
 
     async def run(self, peer: aiohttp.ClientWebSocketResponse) -> None:
         """Send and receive on this connection until the gateway closes it."""
-        self._outgoing = asyncio.Queue()  # bounded by MOST_FRAMES and a hello
+        self._outgoing = asyncio.Queue()  # bounded by what a person types
         self._growing, self._busy_until_s = False, 0.0
         self._open_turns.clear()
         self._queued.clear()
         self._outgoing.put_nowait({"type": "hello", "recall": self._recall, "locale": self._locale})
-        for frame in list(self._unsent.values())[:MOST_FRAMES]:
+        for frame in self._unsent.values():
             self._outgoing.put_nowait(frame)
         try:
             async with asyncio.TaskGroup() as tasks:
@@ -126,7 +124,7 @@ class ConsoleClient:
         id_ = secrets.token_hex(16)
         self._unsent[id_] = {**about, "id": id_}
         self._unanswered += 1
-        if self._outgoing is not None and len(self._unsent) <= MOST_FRAMES:
+        if self._outgoing is not None:
             self._outgoing.put_nowait(self._unsent[id_])
 
     # ---------------------------------------------------------------- what it knows
@@ -180,7 +178,8 @@ class ConsoleClient:
                 if frame["reaction"] == Reaction.QUEUED.value:
                     self._queued.add(frame["message"])
             case "taken":
-                self._confirm(frame["ids"])
+                for id_ in frame["ids"]:
+                    self._unsent.pop(id_, None)
             case "not_taken":
                 asyncio.get_running_loop().call_later(frame["again_after_s"], self._offer, list(frame["ids"]))
             case kind if kind in STEP_KINDS:
@@ -210,15 +209,6 @@ class ConsoleClient:
         else:
             self._open_turns.add(turn)
         self._view.show_step(step)
-
-    def _confirm(self, ids: Sequence[str]) -> None:
-        """Forget confirmed frames, and send those that waited for them."""
-        waiting = list(self._unsent.values())[MOST_FRAMES:]
-        for id_ in ids:
-            self._unsent.pop(id_, None)
-        if self._outgoing is not None:
-            for frame in waiting[: len(ids)]:
-                self._outgoing.put_nowait(frame)
 
     def _offer(self, ids: list[str]) -> None:
         for id_ in ids:

@@ -80,7 +80,7 @@ def command(
         os.environ["TENK_MODEL"] = model
     settings = prepare(config_path)
     if text == "-":
-        text = sys.stdin.read()
+        text = sys.stdin.buffer.read().decode(errors="replace")
     try:
         check_flags(settings, (*allow, *deny))
         asyncio.run(chat(settings, text, resume, (*allow, *deny), config_path, own=bool(model or allow or deny)))
@@ -105,8 +105,8 @@ async def chat(
     Raises:
         GatewayError: no gateway can be reached, or `text` was not answered; the message says what to do.
     """
-    if text is not None and (too_long := excess(text)):
-        raise GatewayError(too_long)
+    if text is not None and (why_not := excess(text) or ("" if text.strip() else "not sent: the text is empty")):
+        raise GatewayError(why_not)
     async with AsyncExitStack() as held:
         peer = await _connect(settings, held)
         if peer is not None and own:

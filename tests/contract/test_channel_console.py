@@ -14,6 +14,7 @@ import pytest
 from channels.base import CommandSpec, Reaction
 from channels.console.adapter import ConsoleChannel
 from channels.console.blocks import unpack
+from channels.console.client import ConsoleClient
 from channels.console.limits import MAX_TERMINALS, PATH
 from channels.markdown.parse import parse
 from channels.messages import Address, Button, ButtonStyle, InboundMessage, OutboundPart, Rendered
@@ -24,6 +25,7 @@ from channels.viewers.viewer_socket import COME_AGAIN, COME_LATER
 from gateway.errors import AlreadyRunning
 from gateway.http.mounts import Mounts
 from gateway.ops.control import ControlServer
+from gateway.terminal.faces import PipeFace
 from tests.fakes.http import Loaded, no_api, served, served_privately
 from tests.fakes.sink import RecordingSink
 from tests.fakes.views import FakeTerminal, nothing_unread
@@ -190,3 +192,23 @@ async def test_a_terminal_is_told_trees_buttons_steps_reactions_and_commands(tmp
     assert [{"type": "reaction", "message": "mine", "reaction": "queued"}] == terminal.told("reaction")
     assert [{"turn": "turn-1", "reason": "completed", "type": "turn_end"}] == terminal.told("turn_end")
     assert [["plan", "Planes"]] == terminal.told("commands")[-1]["commands"]
+
+
+async def test_a_line_that_was_not_confirmed_is_offered_again_under_its_id(tmp_path: Path):
+    channel, sink, path = ConsoleChannel(nothing_unread), RecordingSink(), tmp_path / "c.sock"
+    client = ConsoleClient(PipeFace(None))
+    client.say("said while no gateway ran")
+    sink.refusals = 1
+    async with served_privately(Loaded([channel]), path), asyncio.TaskGroup() as tasks, session(path) as http:
+        receiving = tasks.create_task(channel.run(sink))
+        await sink.until(lambda: bool(sink.states))
+        for offers in (1, 2):
+            async with http.ws_connect(URL) as peer:
+                running = tasks.create_task(client.run(peer))
+                await sink.until(lambda offers=offers: len(list(filter(None, sink.batches))) >= offers)
+                while offers == 2 and client.untaken:
+                    await asyncio.sleep(0)
+                running.cancel()
+        receiving.cancel()
+    first, second = filter(None, sink.batches)
+    assert (first, ["said while no gateway ran"]) == (second, heard(sink))

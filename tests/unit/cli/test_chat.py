@@ -60,6 +60,8 @@ def test_print_sends_one_text_and_writes_what_happens_as_json(tmp_path: Path):
     assert line["text"].startswith("Logged 45 min 🎸 guitar.")
     assert line["text"].endswith("/timezone Madrid, or your own city.")  # said once, with the first entry
     assert not (tmp_path / "var" / "control.sock").exists()
+    empty = chat(tmp_path, "--print", "-", said=" \n")
+    assert (1, "", True) == (empty.returncode, empty.stdout, "the text is empty" in empty.stderr)
 
 
 def test_own_gateway_starts_only_with_a_configuration_that_is_checked(tmp_path: Path):
