@@ -237,7 +237,7 @@ class Screen:
         buffer.append_to_history()
         buffer.reset()
         if text.strip():
-            self.print_lines(said_lines(text, self._columns))
+            self.print_lines(said_lines(text.strip(), self._columns))
             self.lines.put_nowait(text)
 
     def _answer(self, event: KeyPressEvent) -> None:
