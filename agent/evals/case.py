@@ -137,7 +137,7 @@ class Case(BaseModel):
     fixtures: tuple[Fixture, ...] = Field(default=(), max_length=MAX_FIXTURES)
     """Results of tools. A tool that is named here never runs, nor does one with effects outside the database."""
     rules: CaseRules = CaseRules()
-    """CaseRules for all turns together: their answers one below the other, their calls, their sums."""
+    """Rules for all turns together: their answers one below the other, their calls, their sums."""
     judge: Text | None = None
     """Question about the conversation that a model answers with yes; None: no model is asked."""
 

@@ -1,4 +1,4 @@
-"""CaseRules about turns, checked; pure."""
+"""Checks of a case's rules against its turns; pure."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
