@@ -1,10 +1,8 @@
 """Agent definitions: Markdown files, one an agent. Frontmatter describes it, the body is its prompt."""
 
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from itertools import islice
 from pathlib import Path
 from typing import Annotated
 
@@ -13,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from agent.frontmatter import BadFrontmatter, read_frontmatter
 from agent.permission_rules import Mode
 from agent.plain_errors import hint_at, words_of_problem
-from agent.skills.folders import BadFile, decode, read_file
+from agent.skills.folders import BadFile, file_names, read_text
 from agent.wellformed import clean, well_formed
 
 MAX_DEFINITION_BYTES = 64_000
@@ -140,9 +138,7 @@ def wrong_names(agents: Iterable[AgentDefinition], product: str, models: Sequenc
 def read_definitions(folder: Path) -> FoundDefinitions:
     """Return the agents of the `.md` files in this folder, sorted by name; none if it does not exist. It blocks."""
     try:
-        with os.scandir(folder) as scan:
-            names = (entry.name for entry in scan if entry.name.endswith(".md") and not entry.name.startswith("."))
-            files = sorted(islice(names, MAX_DEFINITIONS + 1))
+        files = file_names(folder, (".md",), MAX_DEFINITIONS)
     except (FileNotFoundError, NotADirectoryError):
         return FoundDefinitions()
     except OSError as error:
@@ -154,13 +150,11 @@ def read_definitions(folder: Path) -> FoundDefinitions:
     for name in files:
         path = folder / name
         try:
-            made = parse_definition(decode(read_file(path, folder.resolve(), MAX_DEFINITION_BYTES)), path)
+            made = parse_definition(read_text(path, folder, MAX_DEFINITION_BYTES), path)
         except BadDefinition as bad:
             flaws.append(str(bad))
         except BadFile as bad:
             flaws.append(f"{well_formed(str(path))}:1: {bad}")
-        except OSError as error:
-            flaws.append(f"{well_formed(str(path))}:1: it cannot be read: {error.strerror}")
         else:
             if (other := agents.setdefault(made.name, made)) is not made:
                 flaws.append(f"{made.place()}: the agent {made.name!r} is described already in {other.place()}")

@@ -1,9 +1,7 @@
 """Case files: YAML files, one a case. Every mistake is told with its file, line and key."""
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 
 import yaml
@@ -12,7 +10,7 @@ from pydantic import BaseModel, JsonValue, ValidationError
 from agent.evals.case import CalledTool, Case, CaseRules, Fixture, Message
 from agent.plain_errors import hint_at, words_of_problem
 from agent.plain_yaml import BadYaml, read_yaml
-from agent.skills.folders import BadFile, decode, read_file
+from agent.skills.folders import BadFile, file_names, read_text
 from agent.wellformed import clean, well_formed
 
 MAX_CASE_BYTES = 1_000_000
@@ -56,9 +54,7 @@ class FoundCases:
 def read_cases(folder: Path) -> FoundCases:
     """Return the cases of the YAML files in this folder. It blocks."""
     try:
-        with os.scandir(folder) as scan:
-            names = (entry.name for entry in scan if entry.name.endswith(SUFFIXES) and not entry.name.startswith("."))
-            files = sorted(islice(names, MAX_CASES + 1))
+        files = file_names(folder, SUFFIXES, MAX_CASES)
     except OSError as error:
         return FoundCases(flaws=(f"{well_formed(str(folder))}: it cannot be read: {error.strerror}",))
     if not files:
@@ -69,15 +65,12 @@ def read_cases(folder: Path) -> FoundCases:
     flaws: list[str] = []
     for name in files:
         path = folder / name
-        shown = well_formed(str(path))
         try:
-            found = parse_case(decode(read_file(path, folder.resolve(), MAX_CASE_BYTES)), path)
+            found = parse_case(read_text(path, folder, MAX_CASE_BYTES), path)
         except BadCase as bad:
             flaws.append(str(bad))
         except BadFile as bad:
-            flaws.append(f"{shown}:1: {bad}")
-        except OSError as error:
-            flaws.append(f"{shown}:1: it cannot be read: {error.strerror}")
+            flaws.append(f"{well_formed(str(path))}:1: {bad}")
         else:
             if (other := cases.setdefault(found.case.name, found)) is not found:
                 flaws.append(

@@ -150,6 +150,30 @@ def read_file(path: Path, root: Path, max_bytes: int) -> bytes:
     return content
 
 
+def file_names(folder: Path, suffixes: tuple[str, ...], most: int) -> list[str]:
+    """Return the sorted names of a folder's files with one of these suffixes, without hidden ones: one more than `most`
+    if there are more.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    with os.scandir(folder) as scan:
+        names = (entry.name for entry in scan if entry.name.endswith(suffixes) and not entry.name.startswith("."))
+        return sorted(islice(names, most + 1))
+
+
+def read_text(path: Path, folder: Path, max_bytes: int) -> str:
+    """Return the text of an ordinary file of a folder.
+
+    Raises:
+        BadFile: it cannot be read, leads out of the folder, is too large, or no text.
+    """
+    try:
+        return decode(read_file(path, folder.resolve(), max_bytes))
+    except OSError as error:
+        raise BadFile(f"it cannot be read: {error.strerror}") from None
+
+
 def decode(content: bytes) -> str:
     """Return the text of a file in UTF-8, with or without a byte order mark.
 
