@@ -1,4 +1,4 @@
-"""The ports of a turn beside conversations: nothing of it is kept but its cost, and no person is asked or watches."""
+"""The ports of a turn in the background: only its cost is kept, and no person is asked or watches."""
 
 import asyncio
 from collections.abc import Mapping, Sequence

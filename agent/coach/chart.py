@@ -175,7 +175,7 @@ def short_date(language: str, day: date) -> str:
 
 
 def week_date(language: str, weeks: Sequence[ChartWeek], day: date) -> str:
-    """As "2 Mar"; "2 Mar 2026" if the chart shows more than a year, so that each date stands once."""
+    """Return a date such as "2 Mar", or "2 Mar 2026" if the chart shows more than a year: then a day comes twice."""
     return f"{short_date(language, day)} {day.year}" if len(weeks) > A_YEAR else short_date(language, day)
 
 
